@@ -12,15 +12,23 @@ import { createIdGenerator } from './model/id-generator.ts'
 import { startRechecks } from './mutations/recheck-deletions.ts'
 import { openQueue, openTracer } from './optional-components.ts'
 import { type ApiOptions, buildOf, natsOf } from './options.ts'
+import { SearchTurns, type SearchTurnsSettings } from './search/turns.ts'
 import type { SpecSchemas } from './specs/schemas.ts'
 import { type Database, openDatabase } from './storage/database.ts'
 import { openDatabaseClock } from './storage/database-clock.ts'
+import type { DialectName } from './storage/dialect.ts'
 import { createKnownReporters } from './storage/known-reporters.ts'
 import { createKnownTotals } from './storage/known-totals.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
 import { createRoom } from './storage/room.ts'
 import { sharedTime } from './storage/shared-time.ts'
 import { type Tracer, withTracing } from './tracing/tracer.ts'
+
+/** SQLite runs in this process, so nothing else is answered during a search; PostgreSQL has connections left for others. */
+const SEARCH_TURNS: Readonly<Record<DialectName, SearchTurnsSettings>> = {
+  sqlite: { total: 1, pauses: true },
+  postgres: { total: 8, pauses: false },
+}
 
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
 const STREAM_BYTES = 16 * 1024 * 1024
@@ -70,6 +78,7 @@ export const openService = async (
     wakeup,
     totals: createKnownTotals(),
     reporters: createKnownReporters(),
+    searchTurns: new SearchTurns(SEARCH_TURNS[database.dialect]),
     room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
     clock,
     sharedTime: sharedTime(database, clock),

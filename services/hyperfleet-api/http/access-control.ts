@@ -8,6 +8,7 @@ import { createStreamLimit } from '../auth/stream-limit.ts'
 import { readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
 import { createRateLimiter, type RateLimitSettings } from '../auth/token-bucket.ts'
 import { Problem } from '../problems/problem.ts'
+import { tooManyRequests } from '../problems/too-many-requests.ts'
 import type { Operation } from './operation.ts'
 
 /** The caller of a request, as far as the operations need to know. */
@@ -47,6 +48,10 @@ export interface AccessControl {
   /** Takes a place for a stream; returns how to give it back. @throws Problem */
   openStream(caller: Caller, address: string): () => void
 }
+
+/** Tells callers apart. */
+export const nameOf = ({ key }: Pick<Caller, 'key'>, address: string): string =>
+  key === undefined ? `address ${address}` : `caller ${key}`
 
 /** The author of writes while there is no authentication; the Go service's. */
 const ANONYMOUS = 'system@hyperfleet.local'
@@ -118,9 +123,9 @@ export const createAccessControl = ({
         throw tooManyRequests('you have as many requests under way as one caller may', IN_FLIGHT_RETRY_SECONDS)
       return leave
     },
-    openStream: ({ key }, address) => {
+    openStream: (caller, address) => {
       if (streams === undefined) return () => {}
-      const close = streams.open(key === undefined ? `address ${address}` : `caller ${key}`)
+      const close = streams.open(nameOf(caller, address))
       if (close === undefined)
         throw tooManyRequests(
           `you have ${maxStreams} streams open, which is as many as one caller may`,
@@ -143,6 +148,3 @@ const unboundName = ({ subject }: Caller, { kind, name }: ActingName): Problem =
     `you may not act for the ${kind === 'adapter' ? 'adapter' : 'consumer group'} '${name}': an administrator of this API ` +
       `binds it to you with --auth-${kind}s=${subject}=${name}, or with ${kind}s beside your roles in role_mappings`,
   )
-
-const tooManyRequests = (reason: string, seconds: number): Problem =>
-  new Problem('tooManyRequests', `${reason}: wait ${seconds} s`, [], { 'Retry-After': String(seconds) })

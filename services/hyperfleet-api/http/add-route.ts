@@ -6,7 +6,7 @@ import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
-import type { AccessControl, Caller } from './access-control.ts'
+import { type AccessControl, type Caller, nameOf } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
 import type { Operation } from './operation.ts'
 import { refuseTags } from './preconditions.ts'
@@ -73,6 +73,7 @@ export const addRoute = (
         body: request.body,
         headers: request.headers,
         identity: caller.identity,
+        caller: nameOf(caller, request.ip),
         tenancy: caller.tenancy,
         time: timestampOf(now()),
         signal: request.lifetime.signal,

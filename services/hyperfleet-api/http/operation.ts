@@ -57,6 +57,8 @@ export interface Call<Path, Query, Body> {
   readonly headers: IncomingHttpHeaders
   /** The caller; stamped on what is written. */
   readonly identity: string
+  /** Tells callers apart: by their tokens, or without one by their addresses. */
+  readonly caller: string
   /** Whose resources the caller sees, and makes; undefined sees everything and makes resources without a tenant. */
   readonly tenancy: Tenancy | undefined
   /** When the request came. */

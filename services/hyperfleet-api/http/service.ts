@@ -3,6 +3,7 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { MutationContext } from '../mutations/context.ts'
+import type { SearchTurns } from '../search/turns.ts'
 import type { KnownReporters } from '../storage/known-reporters.ts'
 import type { KnownTotals } from '../storage/known-totals.ts'
 import type { Room } from '../storage/room.ts'
@@ -16,6 +17,7 @@ export interface Service extends MutationContext {
   readonly wakeup: Wakeup
   readonly totals: KnownTotals
   readonly reporters: KnownReporters
+  readonly searchTurns: SearchTurns
   /** For what long answers hold in memory. */
   readonly room: Room
   readonly clock: Clock

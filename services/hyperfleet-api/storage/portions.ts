@@ -16,6 +16,9 @@ const KEYS_READ = 200
  */
 export type TakeRoom = (bytes: number) => Promise<() => void>
 
+/** Does what a costly search asks of the database when it is the caller's turn. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
 /**
  * The documents of a whole list, in portions of bounded length: first the keys and lengths of the next rows, then as many
  * documents as make a portion. A portion's room is given back when the next is asked for (API-91).
@@ -24,10 +27,11 @@ export async function* readPortions(
   source: Source,
   { filter, order }: { readonly filter: Filter; readonly order: readonly Order[] },
   takeRoom: TakeRoom,
+  inTurn: InTurn = (work) => work(),
 ): AsyncGenerator<readonly string[]> {
   const complete = uniqueOrder(order)
   for (let last: KeyRow | undefined; ; ) {
-    const keys = await readKeys(source, filter, complete, last)
+    const keys = await inTurn(() => readKeys(source, filter, complete, last))
     for (const portion of groupByBytes(keys, PORTION_BYTES)) {
       const giveBack = await takeRoom(totalBytes(portion))
       try {

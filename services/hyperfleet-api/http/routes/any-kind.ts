@@ -98,7 +98,7 @@ const listOperation = (any: Operation, of: (kind: string) => Operation, service:
       if (kind !== undefined) return of(kind).handle({ ...call, query })
       if (query.watch === true) throw new Problem('badRequest', 'a watch is of one kind: name it by kind')
       const kinds = service.entities.all.map(({ kind }) => kind)
-      return listResources(service, { kind: kinds, tenancy: call.tenancy }, query)
+      return listResources(service, { kind: kinds, tenancy: call.tenancy }, query, call)
     },
   })
 

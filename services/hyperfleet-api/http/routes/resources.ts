@@ -14,17 +14,18 @@ import { patchResource } from '../../mutations/patch.ts'
 import { previewDeletion } from '../../mutations/preview-deletion.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse-search.ts'
+import { isCostly } from '../../search/turns.ts'
 import type { Filter } from '../../storage/compile-filter.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Kinds } from '../../storage/kinds.ts'
 import { listPage, type Order } from '../../storage/list.ts'
 import { readPageText, totalOf } from '../../storage/page-text.ts'
-import { readDocuments, readPortions } from '../../storage/portions.ts'
+import { type InTurn, readDocuments, readPortions } from '../../storage/portions.ts'
 import { readDocument } from '../../storage/resources.ts'
 import type { Room } from '../../storage/room.ts'
 import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
 import { answerPage, answerText, writeItems } from '../list-response.ts'
-import { type Operation, type OperationResponse, operation } from '../operation.ts'
+import { type Call, type Operation, type OperationResponse, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { DeleteQuery } from '../schemas/explanation.ts'
 import { DEFAULT_PAGE_SIZE, FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
@@ -59,14 +60,14 @@ export const resourceOperations = (service: Service, place: Collection): Operati
         },
         410: { description: 'The resourceVersion to watch from is forgotten: list again' },
       },
-      handle: async ({ parameters, query, headers, tenancy, signal }) => {
+      handle: async ({ parameters, query, headers, tenancy, caller, signal }) => {
         const ownerId = readOwnerId(parameters)
         if (ownerId !== undefined && entity.parent !== undefined)
           await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId, tenancy })
         const scope = { kind: entity.kind, tenancy, ...(ownerId !== undefined && { ownerId }) }
         return query.watch === true
           ? startWatch(service, scope, query, headers['last-event-id'], signal)
-          : listResources(service, scope, query)
+          : listResources(service, scope, query, { caller, signal })
       },
     }),
     operation({
@@ -202,16 +203,20 @@ export const listResources = async (
   service: Service,
   scope: CollectionScope,
   query: ListParameters,
+  { caller, signal }: Pick<Call<unknown, unknown, unknown>, 'caller' | 'signal'>,
 ): Promise<OperationResponse> => {
   const { page = 1, size = DEFAULT_PAGE_SIZE, search } = query
   const { database, room } = service
   const projection = parseFields(query.fields)
-  const filter = {
+  const filter: Filter = {
     ...scope,
     ...readReference(query),
     labels: readSelector(query.labels),
     ...(search !== undefined && search.trim() !== '' && { search: parseSearch(search) }),
   }
+  const isShared = filter.search !== undefined && isCostly(filter.search)
+  const inTurn = <T>(work: () => Promise<T>, isUnderWay = false): Promise<T> =>
+    isShared ? service.searchTurns.run({ caller, signal, isUnderWay }, work) : work()
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
   const version = service.feed.head
   const order = readOrder(query.order)
@@ -220,14 +225,19 @@ export const listResources = async (
       status: 200,
       headers: { 'Muster-Resource-Version': String(version) },
       mediaType: 'application/json',
-      stream: (sink) => writeWhole(database, { filter, order }, { room, projection, sink }),
+      stream: (sink) =>
+        writeWhole(database, { filter, order }, { room, projection, sink, inTurn: (work) => inTurn(work, true) }),
     }
   const place = { filter, order, size, from: readPageStart(query, size) }
   const headers = { 'Muster-Resource-Version': String(version) }
-  const text = await readPageText(database, place, { totals: service.totals, head: version })
-  if (text !== undefined) return answerText({ text, page, headers, projection })
+  const found = await inTurn(
+    async () =>
+      (await readPageText(database, place, { totals: service.totals, head: version })) ??
+      (await listPage(database, place, totalOf(database, filter, service.totals))),
+  )
+  if ('documents' in found) return answerText({ text: found, page, headers, projection })
   return answerPage({
-    ...(await listPage(database, place, totalOf(database, filter, service.totals))),
+    ...found,
     page,
     headers,
     room,
@@ -244,17 +254,18 @@ interface WholeListOptions {
   readonly room: Room
   readonly projection: Projection | undefined
   readonly sink: Sink
+  readonly inTurn: InTurn
 }
 
 /** A list as one page, as long as it is. What it counts is known at its end. */
 const writeWhole = (
   database: Database,
   list: { readonly filter: Filter; readonly order: readonly Order[] },
-  { room, projection, sink }: WholeListOptions,
+  { room, projection, sink, inTurn }: WholeListOptions,
 ): Promise<void> =>
   writeItems(
     projectPortions(
-      readPortions(database, list, (bytes) => room.take(bytes, sink.signal)),
+      readPortions(database, list, (bytes) => room.take(bytes, sink.signal), inTurn),
       projection,
     ),
     sink,
