@@ -1,12 +1,12 @@
 /**
- * npm run bench -- [NAME…] [--json FILE] [--write-docs]
+ * npm run bench -- [NAME…] [--size SHARE] [--json FILE] [--write-docs]
  *
  * Runs benches one after the other (no name: all) and prints each one's table on standard output, progress on standard
  * error. A missed target is marked in the table and is no failure; a bench that could not run is.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { nearest } from '#lib/text/nearest.ts'
 import { asError } from '#operator/model/outcome.ts'
 import { catalogue } from './catalogue.ts'
@@ -20,7 +20,7 @@ const DOCUMENT = join(import.meta.dirname, '../../docs/benchmarks.md')
 
 const say = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`)
 
-const runBench = async (bench: Bench): Promise<BenchReport> => {
+const runBench = async (bench: Bench, size: number): Promise<BenchReport> => {
   say(`${bench.name}: ${bench.summary}`)
   const before = machine()
   const notes: string[] = []
@@ -28,7 +28,11 @@ const runBench = async (bench: Bench): Promise<BenchReport> => {
     say(text)
     if (!notes.includes(text)) notes.push(text)
   }
-  const figures = await bench.run({ say, note })
+  const sized = (count: number): number => {
+    if (size !== 1) note(`--size ${size}: ${sizeOf(count, size)} instead of ${count}.`)
+    return sizeOf(count, size)
+  }
+  const figures = await bench.run({ say, note, sized })
   const date = new Date().toISOString()
   return { bench: bench.name, summary: bench.summary, date, machine: before, rows: figures.map(toRow), notes }
 }
@@ -47,7 +51,17 @@ const benchOf = (name: string): Bench => {
   process.exit(2)
 }
 
+const sizeOf = (count: number, size: number): number => Math.max(1, Math.round(count * size))
+
+/** @throws InvalidArgumentError */
+const parseSize = (text: string): number => {
+  const size = Number(text)
+  if (!(size > 0 && size <= 1)) throw new InvalidArgumentError('a share above 0, at most 1, such as 0.05')
+  return size
+}
+
 interface Options {
+  readonly size: number
   readonly json?: string
   readonly writeDocs?: boolean
   readonly list?: boolean
@@ -56,6 +70,12 @@ interface Options {
 const command = new Command('npm run bench --')
   .description('Measures what docs/benchmarks.md promises, beside comparable programs in the same run.')
   .argument('[names...]', 'benches to run, all when none is named')
+  .option(
+    '--size <share>',
+    'how much of what each bench of the API is about there is, for a small machine',
+    parseSize,
+    1,
+  )
   .option('--json <file>', 'also write the rows of all benches to a file')
   .option('--write-docs', 'also update the tables of docs/benchmarks.md')
   .option('--list', 'print the benches and what each measures')
@@ -63,7 +83,7 @@ const command = new Command('npm run bench --')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .parse()
 
-const { json, writeDocs, list } = command.opts<Options>()
+const { json, writeDocs, list, size } = command.opts<Options>()
 if (list) {
   for (const { name, summary } of catalogue) console.log(`${name.padEnd(20)} ${summary}`)
   process.exit(0)
@@ -73,7 +93,7 @@ const chosen = command.args.length === 0 ? catalogue : command.args.map(benchOf)
 const reports: BenchReport[] = []
 for (const bench of chosen) {
   try {
-    const report = await runBench(bench)
+    const report = await runBench(bench, size)
     reports.push(report)
     console.log(`${textReport(report)}\n`)
     if (writeDocs) await writeDocument(report)

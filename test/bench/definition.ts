@@ -15,4 +15,6 @@ export interface BenchContext {
   readonly say: Say
   /** Something a reader of the table must know, e.g. why a peer is missing. Printed under it. */
   readonly note: (text: string) => void
+  /** So many of what a bench is about, or fewer, as `--size` says. */
+  readonly sized: (count: number) => number
 }

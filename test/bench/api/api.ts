@@ -3,8 +3,8 @@ import type { Figure } from '../report/row.ts'
 import { fanOut, SUBSCRIBERS } from './fan-out.ts'
 import { createFleet } from './fleet.ts'
 import { type Ground, onPostgres, onSqlite } from './ground.ts'
-import { IN_FLIGHT } from './load.ts'
-import { figuresOf, OPERATIONS, type Operation, PEER } from './operations.ts'
+import { IN_FLIGHT, type Measured } from './load.ts'
+import { figuresOf, OPERATIONS, type Operation, PEER, PEER_CPU } from './operations.ts'
 
 const CLUSTERS = 20_000
 
@@ -18,10 +18,7 @@ export const api: Bench = {
     await using ground = await onPostgres()
     context.note(`${PEER}, on another machine: its ratios are a hint, not a comparison.`)
     context.note('The load comes from the same two cores. PostgreSQL forces every commit to the disk (fsync).')
-    return await measure(ground, context, ({ peer, target }) => ({
-      peer: { name: PEER, value: peer },
-      target: { of: 'ratio', atLeast: target },
-    }))
+    return await measure(ground, context, withPeer)
   },
 }
 
@@ -31,25 +28,25 @@ export const apiEmbedded: Bench = {
   run: async (context) => {
     await using ground = await onSqlite()
     context.note('The load comes from the same two cores. SQLite forces every commit to the disk.')
-    return await measure(ground, context, () => ({}))
+    return await measure(ground, context, alone)
   },
 }
 
-/** @param promised what the throughput of an operation is held against */
+/** @param toFigures of an operation, with what it is held against */
 const measure = async (
   ground: Ground,
   context: BenchContext,
-  promised: (operation: Operation) => Partial<Figure>,
+  toFigures: (operation: Operation, measured: Measured) => Figure[],
 ): Promise<readonly Figure[]> => {
   const { load, server } = ground
   const fleet = createFleet(load, context)
-  await fleet.growTo(CLUSTERS)
+  await fleet.growTo(context.sized(CLUSTERS))
   await ground.vacuum()
   const figures: Figure[] = []
   for (const operation of OPERATIONS) {
     const figure = await load.measure((n) => operation.call(n, fleet))
     context.say(`${operation.name}: ${figure.rate.toFixed(0)}/s`)
-    figures.push(...figuresOf(operation.name, figure, promised(operation)))
+    figures.push(...toFigures(operation, figure))
   }
   const { peakRssMiB } = server.usage()
   figures.push({
@@ -59,4 +56,23 @@ const measure = async (
     target: { of: 'value', atMost: 128 },
   })
   return [...figures, ...(await fanOut(ground, fleet))]
+}
+
+const alone = ({ name }: Operation, measured: Measured): Figure[] => figuresOf(name, measured)
+
+/** Throughput and CPU beside the peer's. */
+const withPeer = ({ name, peer, target, cpu }: Operation, measured: Measured): Figure[] => {
+  const rate: Partial<Figure> =
+    peer === undefined
+      ? {}
+      : { peer: { name: PEER, value: peer }, ...(target !== undefined && { target: { of: 'ratio', atLeast: target } }) }
+  const { apiCpuMs, databaseCpuMs = 0 } = measured
+  const all: Figure = {
+    name: `${name}: CPU in all`,
+    unit: 'ms/request',
+    value: apiCpuMs + databaseCpuMs,
+    peer: { name: PEER_CPU, value: cpu.peer },
+    target: { of: 'value', atMost: cpu.atMost },
+  }
+  return [...figuresOf(name, measured, rate), all]
 }

@@ -5,7 +5,9 @@ import { createFleet } from './fleet.ts'
 import { type Ground, onPostgres, onSqlite } from './ground.ts'
 import { figuresOf, OPERATIONS } from './operations.ts'
 
-const SIZES = [1_000, 10_000, 50_000] as const
+const SIZES = [1_000, 10_000, 50_000, 100_000] as const
+/** What costs less than so many times as much with the most clusters as with the fewest does not grow with them. */
+const GROWS = 2
 
 const GROUNDS = { PostgreSQL: onPostgres, SQLite: onSqlite } as const
 
@@ -28,7 +30,9 @@ const grown = async (ground: Ground, database: string, context: BenchContext): P
   const { load, server } = ground
   const fleet = createFleet(load, context)
   const figures: Figure[] = []
-  for (const size of SIZES) {
+  const costs = new Map<string, number[]>()
+  const sizes = SIZES.map(context.sized)
+  for (const size of sizes) {
     await fleet.growTo(size)
     await ground.vacuum()
     const where = `${database}, ${size.toLocaleString('en')} clusters`
@@ -36,9 +40,24 @@ const grown = async (ground: Ground, database: string, context: BenchContext): P
       const figure = await load.measure((n) => operation.call(n, fleet))
       context.say(`${where}, ${operation.name}: ${figure.rate.toFixed(0)}/s`)
       figures.push(...figuresOf(`${where}, ${operation.name}`, figure))
+      const cost = figure.apiCpuMs + (figure.databaseCpuMs ?? 0)
+      costs.set(operation.name, [...(costs.get(operation.name) ?? []), cost])
     }
     for (const figure of await fanOut(ground, fleet)) figures.push({ ...figure, name: `${where}, ${figure.name}` })
     figures.push({ name: `${where}, peak RSS`, unit: 'MiB', value: server.usage().peakRssMiB })
   }
+  context.note(`${database}: ${describeGrowth(sizes, costs)}`)
   return figures
+}
+
+/** Names the requests whose CPU grows with the clusters. @param costs by request, in the order of the sizes, of the API and the database together */
+export const describeGrowth = (sizes: readonly number[], costs: ReadonlyMap<string, readonly number[]>): string => {
+  const growing = [...costs].flatMap(([name, [first = 0, ...others]]) => {
+    const times = (others.at(-1) ?? first) / first
+    return times < GROWS ? [] : `${name} ${times.toFixed(1)} times`
+  })
+  const range = `from ${sizes[0]?.toLocaleString('en')} to ${sizes.at(-1)?.toLocaleString('en')} clusters`
+  return growing.length === 0
+    ? `${range} no request takes ${GROWS} times the CPU.`
+    : `${range} these take more CPU: ${growing.join(', ')}.`
 }
