@@ -5,6 +5,7 @@ import { apiGaps } from './api/gaps.ts'
 import { apiGrowth } from './api/growth.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
+import { fleetSimulation } from './fleet/simulation.ts'
 import { pool } from './pool/pool.ts'
 import { cache } from './runtime/cache.ts'
 import { idle } from './runtime/idle.ts'
@@ -33,4 +34,5 @@ export const catalogue: readonly Bench[] = [
   apiGaps,
   pool,
   fleet,
+  fleetSimulation,
 ]
