@@ -24,7 +24,7 @@ Examples:
   muster fleet drill --namespace=shop --output=json
 
 Nothing is changed. Run it with the release that you are about to install, against the fleet as it is.
-Exit codes: 0 it would change nothing, 1 it would write, delete or hold something, or it can't be told, 2 a flag can't be used.
+Exit codes: 0 it would change nothing, 1 it would write, delete or hold something, a device has a conflict, or it can't be told, 2 a flag can't be used.
 `
 
 export const drillCommand = (): Command =>
@@ -34,7 +34,7 @@ export const drillCommand = (): Command =>
     .action(async (_options: object, command: Command) => {
       const options = readFlags(command, drillFlags)
       const { drill } = await import('./drill.ts')
-      const { text, isChanging } = await drill(options)
+      const { text, isOpen } = await drill(options)
       process.stdout.write(text)
-      if (isChanging) process.exitCode = 1
+      if (isOpen) process.exitCode = 1
     })

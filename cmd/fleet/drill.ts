@@ -2,7 +2,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { changesAnything, drillFleet, type FleetSnapshot, formatDrill } from '#controllers/fleet/drill.ts'
+import { drillFleet, type FleetSnapshot, formatDrill, isOpen } from '#controllers/fleet/drill.ts'
 import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/controllerrevision.ts'
 import { type NatsAccess, openConnection } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
@@ -27,9 +27,7 @@ type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
  * What an operator of this release would do if it began now. Reads only.
  * @throws Failure when the API server or NATS does not answer or refuses
  */
-export const drill = async (
-  options: DrillOptions,
-): Promise<{ readonly text: string; readonly isChanging: boolean }> => {
+export const drill = async (options: DrillOptions): Promise<{ readonly text: string; readonly isOpen: boolean }> => {
   const { natsUrl, natsCredentials, natsCa, namespace, output, kubeconfig, context } = options
   const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
   try {
@@ -38,7 +36,7 @@ export const drill = async (
     const objects = await readObjects(createApi(transport), namespace)
     const result = drillFleet({ ...buckets, ...objects }, systemClock)
     const text = output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDrill(result)
-    return { text, isChanging: changesAnything(result) }
+    return { text, isOpen: isOpen(result) }
   } catch (error) {
     if (error instanceof NatsProblem) throw new Failure(error.message, { cause: error })
     if (error instanceof NetworkError || error instanceof ApiError)

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 /** What `muster fleet drill` of this checkout says. */
 const drilled = async () => {
-  const { text, isChanging } = await drill({
+  const { text, isOpen } = await drill({
     natsUrl: world.nats.url,
     natsCredentials: undefined,
     namespace: world.namespace,
@@ -25,7 +25,7 @@ const drilled = async () => {
     kubeconfig: await world.kubeconfig(),
     context: undefined,
   })
-  return { ...JSON.parse(text), isChanging }
+  return { ...JSON.parse(text), isOpen }
 }
 
 // FLEET-66
@@ -40,8 +40,8 @@ test('upgrade_gate: a fleet that is as it should be is told to stay as it is, an
     await machine.say('web')
   }
   await operator.stop()
-  const nothing = { revisions: [], puts: [], deletes: [], later: [], problems: [] }
-  expect(await drilled()).toEqual({ ...nothing, isChanging: false })
+  const nothing = { revisions: [], puts: [], deletes: [], conflicts: [], waiting: [], later: [], problems: [] }
+  expect(await drilled()).toEqual({ ...nothing, isOpen: false })
 
   const revision = await world.revision('fleet-desired')
   await world.change('web', { spec: { targetSelector: { matchLabels: { ring: 'y' } } } })
@@ -53,7 +53,7 @@ test('upgrade_gate: a fleet that is as it should be is told to stay as it is, an
     revisions: [expect.stringMatching(new RegExp(`^${world.namespace}/all-.*@2$`))],
     puts: [`${b}.${world.namespace}.all`],
     deletes: [a, b].map((name) => ({ key: `${name}.${world.namespace}.web`, reason: 'NotMatched' })),
-    isChanging: true,
+    isOpen: true,
   })
   expect(await world.revision('fleet-desired')).toBe(revision + 1)
 })

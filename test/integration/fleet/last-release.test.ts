@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)('the last release', () => {
       expect((await world.deployment('waves'))?.status).toMatchObject({ revision: 1, aggregate: { matched: 2 } }),
     )
     await old.stop()
-    const { text, isChanging } = await drill({
+    const { text, isOpen } = await drill({
       natsUrl: world.nats.url,
       natsCredentials: undefined,
       namespace: world.namespace,
@@ -91,8 +91,17 @@ describe.skipIf(missing !== undefined)('the last release', () => {
       kubeconfig: await world.kubeconfig(),
       context: undefined,
     })
-    expect([JSON.parse(text), isChanging]).toEqual([
-      { revisions: [], puts: [], deletes: [], later: [], problems: [] },
+    expect([JSON.parse(text), isOpen]).toEqual([
+      {
+        revisions: [],
+        puts: [],
+        deletes: [],
+        conflicts: [],
+        // Its first batch waits to be approved.
+        waiting: machines.map(({ name }) => ({ key: `${name}.${world.namespace}.waves`, reason: 'NotItsTurn' })),
+        later: [],
+        problems: [],
+      },
       false,
     ])
 
