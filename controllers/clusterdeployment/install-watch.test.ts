@@ -1,7 +1,7 @@
 /** POOL-48: what counts of the time that an installation takes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { API_REACHABLE, type ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type InstallWatch, nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
 import { buildSummaryStatus } from './status.ts'
 
@@ -37,6 +37,26 @@ test('an outage of the HyperFleet API is not watched; what it refuses is', () =>
     buildSummaryStatus(aDeployment(watch), { type: 'Stalled', reason, message: '' }, later)
   expect(statusWhen('APIUnreachable').installWatch).toBeUndefined()
   expect(statusWhen('APIRefused').installWatch).toEqual({ seconds: 360, until: '2026-03-01T08:05:00Z' })
+})
+
+test('POOL-75: an outage that ends counts nothing: adapters could not report what they installed meanwhile', () => {
+  const reachable = (status: 'True' | 'False') => ({
+    type: API_REACHABLE,
+    status,
+    reason: 'x',
+    message: '',
+    lastTransitionTime: '2026-03-01T08:00:00Z',
+  })
+  // A minute of its half an hour is left when the outage begins.
+  const watch = { seconds: 29 * 60, until: '2026-03-01T08:00:00Z' }
+  const after = (status: 'True' | 'False', minutes: number, installed = false) => {
+    const object = aDeployment(watch)
+    const known = { ...object.status, conditions: [reachable(status)] }
+    return nextInstallWatch({ spec: { ...object.spec, installed }, status: known }, new Date(BEGIN + minutes * MINUTE))
+  }
+  expect(after('False', 60)).toEqual({ seconds: 29 * 60, until: '2026-03-01T09:00:00Z' })
+  expect(after('False', 60, true)).toBeUndefined()
+  expect(after('True', 5)).toEqual({ seconds: 34 * 60, until: '2026-03-01T08:05:00Z' })
 })
 
 test('however the clock is set and however long it was away, no more counts than was watched, and ten minutes for each absence', () => {

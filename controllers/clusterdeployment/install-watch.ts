@@ -2,7 +2,12 @@
  * How long an installation has been watched: what the deadline of a pool goes by. A pool can't tell an installation that takes too long from one
  * of which nothing is told, because this controller does not run or the HyperFleet API does not answer. POOL-48.
  */
-import type { ClusterDeployment, ClusterDeploymentStatus } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import {
+  API_REACHABLE,
+  type ClusterDeployment,
+  type ClusterDeploymentStatus,
+} from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { findCondition } from '#operator/model/conditions.ts'
 
 export type InstallWatch = NonNullable<ClusterDeploymentStatus['installWatch']>
 
@@ -20,6 +25,8 @@ export const nextInstallWatch = (
   const before = status?.installWatch
   const until = formatSeconds(now)
   if (before === undefined) return { seconds: 0, until }
+  // Adapters could not report either: what they installed meanwhile is told from now on. POOL-75.
+  if (findCondition(status?.conditions, API_REACHABLE)?.status === 'False') return { seconds: before.seconds, until }
   const since = now.getTime() - Date.parse(before.until)
   if (since >= 0 && since < WATCH_INTERVAL_MS) return before
   const counted = Math.min(Math.max(since, 0), MAX_COUNTED_MS)
