@@ -51,6 +51,8 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations/status', verbs: ['patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments/status', verbs: ['patch'] },
+    { group: 'hyperfleet.redhat.com', resource: 'adapterinventories', verbs: ['list'] },
+    { group: 'hyperfleet.redhat.com', resource: 'adaptertasks', verbs: ['list'] },
     { group: '', resource: 'namespaces', verbs: ['get'], name: 'kube-system' },
   ],
   clusterdevice: [

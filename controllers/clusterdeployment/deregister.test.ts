@@ -69,6 +69,7 @@ const aManager = (api: ReturnType<typeof anApi>, former: readonly string[] = [])
   const kubernetes = new KubernetesIdentity(former)
   const there = new Map<string, ClusterDeployment>()
   const kube = {
+    list: async function* () {},
     get: async (kind: unknown, name: string) =>
       kind === Namespace ? { metadata: { uid: KUBERNETES } } : kind === ClusterDeployment ? there.get(name) : undefined,
   }

@@ -7,8 +7,10 @@ import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
+import { LEFT_BEHIND } from './conditions.ts'
 import { type Decision, isNamedBy, isRecordOf, registrationOf } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
+import type { Loss } from './lost-clusters.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
 import { foreignKubernetes, type KubernetesUids } from './record/origin.ts'
@@ -19,6 +21,9 @@ import { buildSummaryStatus } from './status.ts'
 const RECHECK_INTERVAL = '10m'
 /** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
+
+/** As often as adapters look for what belongs to no record; no inventory is watched. */
+const LEFT_BEHIND_RECHECK_INTERVAL = '30s'
 
 type DeregisterDeps = Omit<ReconcileDeps, 'findings'>
 
@@ -42,12 +47,13 @@ export const deregister =
     const records = registration === undefined ? [] : deps.records.of(registration)
     const known = records.filter((one) => isRecordOf(ownerOf(object), one, kubernetes))
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
-    let lostUntil = 0
+    let loss: Loss = { until: 0 }
     try {
       const { left, foreign } = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
       if (foreign !== undefined) return hold(context, foreign, kubernetes)
-      lostUntil = await deps.lost.waitUntil(object, deps.hyperfleet, clock.now(), context.signal)
+      const { api, signal } = context
+      loss = await deps.lost.judge(object, { hyperfleet: deps.hyperfleet, api, now: clock.now(), signal })
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
       writeSummary(
@@ -68,13 +74,14 @@ export const deregister =
       )
       return { requeueAfter: landed }
     }
-    const lost = lostUntil - clock.now().getTime()
+    const lost = loss.until - clock.now().getTime()
     if (lost > 0) {
       const message =
         'the HyperFleet API has lost its cluster: adapters have a while to take away what they applied for it'
       writeSummary(context, 'Deprovisioning', message)
       return { requeueAfter: lost }
     }
+    if (loss.leftBehind !== undefined) return reportLeftBehind(context, loss.leftBehind)
     deps.lost.forget(object)
     deps.metrics.deprovisioned(object, clock.now())
     // What follows on a lost lease this manager does not see.
@@ -113,6 +120,16 @@ const hold = (
     context.events.warning('RegistrationConflict', message)
   writeSummary(context, 'RegistrationConflict', message, 'Stalled')
   return { requeueAfter: RECHECK_INTERVAL }
+}
+
+/** Its customization would be leased to a second cluster otherwise. */
+const reportLeftBehind = (context: ChangeContext<ClusterDeployment>, message: string): MayWait => {
+  const { object, events, patch, clock } = context
+  if (findCondition(object.status?.conditions, LEFT_BEHIND)?.message !== message) events.warning(LEFT_BEHIND, message)
+  const condition = { type: LEFT_BEHIND, status: 'True', reason: 'ObjectsMayBeLeft', message } as const
+  const summary = { type: 'Stalled', reason: LEFT_BEHIND, message } as const
+  patch.status(buildSummaryStatus(object, summary, clock.now(), undefined, [condition]))
+  return { requeueAfter: LEFT_BEHIND_RECHECK_INTERVAL }
 }
 
 const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {

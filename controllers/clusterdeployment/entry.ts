@@ -29,6 +29,13 @@ const rights: Rights = {
     ...EVENTS,
   },
   rare: [
+    ...['adapterinventories', 'adaptertasks'].map((resource) => ({
+      group: 'hyperfleet.redhat.com',
+      resource,
+      verbs: ['list'],
+      reason:
+        'Read when the HyperFleet API has lost a cluster: what adapters have left of it keeps its customization from another one.',
+    })),
     {
       group: '',
       resource: 'namespaces',

@@ -5,6 +5,9 @@
  */
 export const REGISTRATION = 'hyperfleet.redhat.com/registration'
 
+/** On a ClusterDeployment: a person has seen that nothing is left of the record with this id, which the API lost. CLUSTER-42. */
+export const NOTHING_LEFT = 'hyperfleet.redhat.com/nothing-left'
+
 /** What the labels begin with by which records are found and told apart. */
 export const OWN_LABELS = 'hyperfleet.redhat.com/'
 

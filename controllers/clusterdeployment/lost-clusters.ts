@@ -1,50 +1,98 @@
 /**
- * Clusters that the API lost before adapters had taken them down: removed by force, or not in the database that was restored. What adapters
- * applied for them they find by themselves and take away, and nothing tells when that is done, because they report on the record. So the
- * ClusterDeployment keeps its lease for a while (CLUSTER-14).
+ * Clusters that the API lost before adapters had taken them down: removed by force, or not in the database that was restored. Adapters find by
+ * themselves what they applied for them, and can't report it on a record that is not there. So the ClusterDeployment keeps its lease until
+ * nothing is left of what can be seen, and a person has said so of the rest (CLUSTER-14, CLUSTER-42).
  */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
+import type { Api } from '#operator/client/api.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { STOPPED } from './conditions.ts'
+import { NOTHING_LEFT } from './labels.ts'
+import { type AdapterEvidence, describeLeftBehind, readAdapterEvidence } from './left-behind.ts'
+import { ADAPTER_SUFFIX } from './record/record.ts'
 
 /** Adapters find what belongs to no record at one of three looks. Milliseconds. */
 const LOST_GRACE_MS = 90_000
+/** One reading serves all that are looked at meanwhile. Milliseconds. */
+const EVIDENCE_MAX_AGE_MS = 15_000
+
+export interface LossSources {
+  readonly hyperfleet: Pick<HyperFleetClient, 'getArchived'>
+  readonly api: Pick<Api, 'list'>
+  readonly now: Date
+  readonly signal: AbortSignal
+}
+
+/** Until when a ClusterDeployment stays whose record is gone, in milliseconds since the epoch; and why even longer. */
+export interface Loss {
+  readonly until: number
+  readonly leftBehind?: string | undefined
+}
 
 /** Since when clusters are known to be lost whose ClusterDeployments were being deleted by then; a new process counts anew. */
 export class LostClusters {
   readonly #since = new Map<string, number>()
+  #evidence: { readonly at: number; readonly found: Promise<AdapterEvidence> } | undefined
 
-  /**
-   * Until when a ClusterDeployment stays whose record is gone; milliseconds since the epoch.
-   * @throws HyperFleetError
-   */
-  async waitUntil(
-    { metadata: { uid }, status }: ClusterDeployment,
-    hyperfleet: Pick<HyperFleetClient, 'getArchived'>,
-    now: Date,
-    signal: AbortSignal,
-  ): Promise<number> {
+  /** @throws HyperFleetError, ApiError, NetworkError */
+  async judge(deployment: ClusterDeployment, sources: LossSources): Promise<Loss> {
+    const { metadata, status } = deployment
     const stopped = findCondition(status?.conditions, STOPPED)
-    if (stopped?.reason === 'RecordGone') return Date.parse(stopped.lastTransitionTime) + LOST_GRACE_MS
+    const isRecordGone = stopped?.reason === 'RecordGone'
     const id = status?.hyperfleet?.id
-    if (id === undefined || (await wasCleanedUp(hyperfleet, id, signal))) return 0
-    const since = this.#since.get(uid) ?? now.getTime()
-    this.#since.set(uid, since)
-    return since + LOST_GRACE_MS
+    if (id === undefined && !isRecordGone) return { until: 0 }
+    const archived = id === undefined ? undefined : await readArchived(sources, id)
+    const goneAt = isRecordGone ? Date.parse(stopped.lastTransitionTime) : undefined
+    if (archived !== undefined && archived.forced === undefined)
+      return { until: goneAt === undefined ? 0 : goneAt + LOST_GRACE_MS }
+    if (id !== undefined && metadata.annotations?.[NOTHING_LEFT] === id) return { until: 0 }
+    const since = goneAt ?? this.#since.get(metadata.uid) ?? sources.now.getTime()
+    if (goneAt === undefined) this.#since.set(metadata.uid, since)
+    const until = since + LOST_GRACE_MS
+    if (until > sources.now.getTime() || id === undefined) return { until }
+    const evidence = await this.#readEvidence(sources)
+    return { until, leftBehind: describeLeftBehind(id, reportersOf(deployment, archived), evidence) }
   }
 
   forget({ metadata: { uid } }: ClusterDeployment): void {
     this.#since.delete(uid)
   }
+
+  async #readEvidence({ api, now }: LossSources): Promise<AdapterEvidence> {
+    const age = this.#evidence && now.getTime() - this.#evidence.at
+    if (age === undefined || age < 0 || age >= EVIDENCE_MAX_AGE_MS)
+      this.#evidence = { at: now.getTime(), found: readAdapterEvidence(api) }
+    try {
+      return await (this.#evidence as { readonly found: Promise<AdapterEvidence> }).found
+    } catch (error) {
+      this.#evidence = undefined
+      throw error
+    }
+  }
 }
 
-/** The archive says how a record went; one that it does not have was lost with its database. */
-const wasCleanedUp = async (
-  hyperfleet: Pick<HyperFleetClient, 'getArchived'>,
-  id: string,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const archived = await hyperfleet.getArchived('clusters', id, signal)
-  return archived !== undefined && (archived as { readonly forced?: unknown } | null)?.forced === undefined
+interface Archived {
+  readonly forced?: unknown
+  readonly statuses?: readonly {
+    readonly adapter: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }[]
+}
+
+/** The archive says how a record went; one that it does not have was lost with its database. @throws HyperFleetError */
+const readArchived = async ({ hyperfleet, signal }: LossSources, id: string): Promise<Archived | undefined> =>
+  ((await hyperfleet.getArchived('clusters', id, signal)) as Archived | null) ?? undefined
+
+/** Conditions of adapters that said something of the cluster and not, before it was removed by force, that all of it is gone. */
+const reportersOf = ({ status }: ClusterDeployment, archived: Archived | undefined): readonly string[] => {
+  const done = new Set(
+    (archived?.statuses ?? [])
+      .filter(({ conditions = [] }) => conditions.some(({ type, status: is }) => type === 'Applied' && is === 'False'))
+      .map(({ adapter }) => adapterConditionType(adapter)),
+  )
+  const reported = (archived?.statuses ?? []).map(({ adapter }) => adapterConditionType(adapter))
+  const mirrored = (status?.conditions ?? []).flatMap(({ type }) => (type.endsWith(ADAPTER_SUFFIX) ? [type] : []))
+  return [...new Set([...reported, ...mirrored])].filter((type) => !done.has(type)).toSorted()
 }

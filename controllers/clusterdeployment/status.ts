@@ -51,12 +51,13 @@ export const buildStatus = (
   }
 }
 
-/** A status that only says how it stands: what else was known stays. */
+/** A status that only says how it stands: what else was known stays. @param more other conditions */
 export const buildSummaryStatus = (
   deployment: ClusterDeployment,
   written: Decision['kstatus'],
   now: Date,
   finding?: Finding,
+  more: readonly ConditionInput[] = [],
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { metadata, spec, status } = deployment
   const state = { installed: spec.installed && metadata.deletionTimestamp === undefined, power: status?.powerState }
@@ -65,12 +66,13 @@ export const buildSummaryStatus = (
     ...kstatusConditions({ ...written, observedGeneration: metadata.generation }),
     ...(isOutage ? [reachability('False', written.reason, written.message)] : []),
     ...unreachableConditions(deployment, state, finding),
+    ...more,
   ]
   return {
     ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
+    reachability: nextReachability(deployment, state, finding) ?? null,
     // Of an installation that nothing is told of nothing is watched.
     ...(!isOutage && { installWatch: nextInstallWatch({ spec, status }, now) ?? null }),
-    reachability: nextReachability(deployment, state, finding) ?? null,
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }

@@ -1,5 +1,5 @@
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { adapterConditionType } from './conditions/adapter.ts'
 import type { EntityConfig } from './entity-config.ts'
 
 /** A kind that can't be served; the message says which and what to write. */

@@ -125,12 +125,13 @@ describe.skipIf(postgresMissing() !== undefined)('below a suite at work', () => 
     await person.next()
     await releaseHeld(...(held.byPools ? ['ClusterPool'] : []))
     await world.passTime(LOST_GRACE_MS)
+    await person.next()
+    await releaseHeld(...(held.byAdapters ? ['AdapterTask'] : []))
+    // Each keeps its customization until adapters have nothing of it.
     await vi.waitFor(async () => {
       await observer.look()
       expect(world.lost()).toEqual([])
     }, PATIENCE)
-    await person.next()
-    await releaseHeld(...(held.byAdapters ? ['AdapterTask'] : []))
     person.done()
   }
 

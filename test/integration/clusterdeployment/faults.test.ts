@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { NOTHING_LEFT } from '#controllers/clusterdeployment/labels.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import type { Fate, ProxiedRequest } from '#test/harness/index.ts'
@@ -252,7 +255,15 @@ test('CLUSTER-14: an installed cluster that the API lost keeps its lease while a
   await manager.stop()
 })
 
-test('CLUSTER-14: one whose record is removed by force while it is being deleted keeps its lease for as long', {
+/** It stays, and says what a person has to look for; then the person says that nothing is left. */
+const sayNothingLeft = async (name: string, id: string): Promise<void> => {
+  const { status } = await the.until(name, 'LeftBehind')
+  const said = findCondition(status?.conditions, 'LeftBehind')
+  expect(said).toMatchObject({ status: 'True', message: expect.stringContaining(`${NOTHING_LEFT}=${id}`) })
+  await the.change(name, { metadata: { annotations: { [NOTHING_LEFT]: id } } })
+}
+
+test('CLUSTER-14, CLUSTER-42: one whose record is removed by force while it is being deleted keeps its lease until nothing is left', {
   timeout: 120_000,
 }, async () => {
   const clock = hurriedClock()
@@ -265,9 +276,63 @@ test('CLUSTER-14: one whose record is removed by force while it is being deleted
   await the.until('forced', 'Deprovisioning')
   const before = clock.now().getTime()
   await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
+  await sayNothingLeft('forced', id)
   await gone('forced')
   expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(90_000)
   await manager.stop()
+})
+
+test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes by itself when that is gone', {
+  timeout: 120_000,
+}, async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const role = `left-behind-${the.namespace}`
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const rules = [
+    { apiGroups: ['hyperfleet.redhat.com'], resources: ['adaptertasks', 'adapterinventories'], verbs: ['list'] },
+  ]
+  await the.plane.rest('POST', `${rbac}/clusterroles`, { metadata: { name: role }, rules })
+  await the.plane.rest('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: role },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', name: 'hyperfleet-clusterdeployment', namespace: the.namespace }],
+  })
+  const manager = await the.manager({ clock: hurriedClock() })
+  const { id } = await the.cluster(await the.declare('kept'))
+  await the.report(id, 'True')
+  await the.until('kept', 'Provisioned')
+  await the.kube.create(AdapterTask, {
+    metadata: { name: 'dns', namespace: the.namespace },
+    spec: {
+      adapter: { name: 'dns' },
+      resourceType: 'clusters',
+      serviceAccountName: 'dns',
+      hyperfleetAPI: {},
+    },
+  } as never)
+  const object = { resource: 'zone', generation: 1, propagationPolicy: 'Background', name: 'zone', kind: 'ConfigMap' }
+  await the.kube.create(AdapterInventory, {
+    metadata: { name: 'dns-kept', namespace: the.namespace },
+    spec: {
+      task: 'dns',
+      adapter: 'dns',
+      serviceAccountName: 'dns',
+      resourceId: id,
+      event: { id },
+      objects: [object],
+    },
+  } as never)
+  await remove('kept')
+  await the.until('kept', 'Deprovisioning')
+  await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
+  const { status } = await the.until('kept', 'LeftBehind')
+  expect(findCondition(status?.conditions, 'LeftBehind')?.message).toContain('dns has 1 objects of it')
+  await the.kube.delete(AdapterInventory, 'dns-kept', the.namespace)
+  await gone('kept')
+  await the.kube.delete(AdapterTask, 'dns', the.namespace)
+  await manager.stop()
+  await the.plane.rest('DELETE', `${rbac}/clusterrolebindings/${role}`)
+  await the.plane.rest('DELETE', `${rbac}/clusterroles/${role}`)
 })
 
 test('CLUSTER-14: so does one whose record a restored database does not have, installed or not', {
@@ -286,6 +351,7 @@ test('CLUSTER-14: so does one whose record a restored database does not have, in
   const before = clock.now().getTime()
   the.front.lead(earlier.url)
   the.front.cut()
+  await sayNothingLeft('restored', id)
   await gone('restored')
   expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(90_000)
   await manager.stop()

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import { at, previous, row } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition } from '../resource.ts'
-import { adapterConditions, adapterConditionType } from './adapter.ts'
+import { adapterConditions } from './adapter.ts'
 import { collectRequired } from './counted-reports.ts'
 
 test.each([

@@ -1,12 +1,6 @@
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import type { Condition, Resource } from '../resource.ts'
 import type { CountedReport, RequiredReports } from './counted-reports.ts'
-
-/** `pull-secret` → `PullSecretSuccessful`. */
-export const adapterConditionType = (adapter: string): string =>
-  `${adapter
-    .split('-')
-    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-    .join('')}Successful`
 
 /**
  * What each required adapter said last, under a condition of its own (API-17). One that has never said True or False has none,

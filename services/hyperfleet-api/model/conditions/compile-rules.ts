@@ -1,9 +1,9 @@
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import { CelCompileError, CelEvaluationError, environment, type Program } from '#lib/cel/index.ts'
 import { truncateText } from '#lib/text/truncate.ts'
 import { entityError } from '../check-entity.ts'
 import type { ConditionRule, EntityConfig } from '../entity-config.ts'
 import type { Condition } from '../resource.ts'
-import { adapterConditionType } from './adapter.ts'
 import { conditionFunctions } from './cel-functions.ts'
 import { type ComputedCondition, ComputeError, type ExpressionVariables } from './computed.ts'
 

@@ -1,0 +1,101 @@
+/** CLUSTER-42: a cluster that the API lost keeps its customization while something of it may be left. */
+import { describe, expect, test } from 'vitest'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { ApiError } from '#operator/client/errors.ts'
+import type { Resource } from '#operator/model/resource.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
+import { NOTHING_LEFT } from './labels.ts'
+import { LostClusters } from './lost-clusters.ts'
+
+const NOW = Date.parse('2026-03-01T08:00:00Z')
+const MINUTE = 60_000
+const ID = 'cluster-1'
+
+const condition = (type: string) =>
+  ({ type, status: 'True', reason: 'Said', message: '', lastTransitionTime: '2026-03-01T07:00:00Z' }) as const
+
+/** It was installed by these adapters. */
+const lost = (reporters: readonly string[], annotations: Readonly<Record<string, string>> = {}): ClusterDeployment => ({
+  ...aClusterDeployment({ annotations }),
+  status: {
+    hyperfleet: { id: ID, href: '' },
+    conditions: reporters.map((name) => condition(`${name}Successful`)),
+  },
+})
+
+interface Says {
+  readonly tasks?: readonly string[]
+  readonly inventories?: readonly { readonly for: string; readonly of?: string; readonly objects: number }[]
+  readonly archived?: object
+  readonly status?: number
+}
+
+/** What is said two minutes after the loss was noticed. */
+const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [], archived, status }: Says) => {
+  const clusters = new LostClusters()
+  const api = {
+    list: async function* (resource: Resource) {
+      if (status !== undefined) throw new ApiError({ kind: 'Status', code: status } as never)
+      if (resource !== (AdapterInventory as unknown)) {
+        for (const name of tasks) yield { metadata: { name, namespace: 'here' }, spec: { adapter: { name } } }
+        return
+      }
+      for (const one of inventories) {
+        const event = { id: one.for, ...(one.of !== undefined && { owner_references: { id: one.of } }) }
+        const spec = { task: 'dns', resourceId: one.for, event, objects: Array(one.objects).fill({}) }
+        yield { metadata: { name: 'x', namespace: 'here' }, spec }
+      }
+    },
+  } as never
+  const hyperfleet = { getArchived: async () => archived }
+  const at = (ms: number) =>
+    clusters.judge(cluster, { hyperfleet, api, now: new Date(ms), signal: new AbortController().signal })
+  const first = await at(NOW)
+  expect(first.leftBehind).toBeUndefined()
+  const { until, leftBehind } = await at(NOW + 2 * MINUTE)
+  expect(until).toBeLessThanOrEqual(NOW + 2 * MINUTE)
+  return leftBehind
+}
+
+describe('CLUSTER-42: what adapters left of a lost cluster', () => {
+  test('is nothing when all its adapters have tasks here and none of these has an inventory of it', async () => {
+    expect(await judge(lost(['Dns', 'PullSecret']), { tasks: ['dns', 'pull-secret'] })).toBeUndefined()
+    const others = { tasks: ['dns'], inventories: [{ for: 'cluster-2', objects: 1 }] }
+    expect(await judge(lost(['Dns']), others)).toBeUndefined()
+    expect(await judge(lost(['Dns']), { tasks: ['dns'], inventories: [{ for: ID, objects: 0 }] })).toBeUndefined()
+  })
+
+  test('is what an inventory has of it, or of a node pool of it', async () => {
+    const said = await judge(lost(['Dns']), { tasks: ['dns'], inventories: [{ for: ID, objects: 3 }] })
+    expect(said).toMatch(/AdapterTask here\/dns has 3 objects of it in its inventory\..*nothing-left=cluster-1$/)
+    const below = { tasks: ['dns'], inventories: [{ for: 'pool-1', of: ID, objects: 1 }] }
+    expect(await judge(lost(['Dns']), below)).toContain('has 1 objects')
+  })
+
+  test('is not known of adapters that have no task here, such as those of a member cluster', async () => {
+    expect(await judge(lost(['Dns', 'Member']), { tasks: ['dns'] })).toContain(
+      'what the adapters Member applied is not seen in this Kubernetes cluster',
+    )
+  })
+
+  test.each([403, 404])('is not known when tasks and inventories can’t be read: %i', async (status) => {
+    expect(await judge(lost(['Dns']), { status })).toContain('the adapters Dns applied')
+  })
+
+  test('is no matter once a person has said of this record that nothing is left', async () => {
+    expect(await judge(lost(['Member'], { [NOTHING_LEFT]: ID }), {})).toBeUndefined()
+    expect(await judge(lost(['Member'], { [NOTHING_LEFT]: 'cluster-0' }), {})).toContain('Member')
+  })
+
+  test('is said by the adapters themselves in the archive, where the record went as it should, or after they had cleaned up', async () => {
+    expect(await judge(lost(['Member']), { archived: { statuses: [] } })).toBeUndefined()
+    const forced = (adapter: string, applied: string) => ({
+      forced: { by: 'x', reason: 'y' },
+      statuses: [{ adapter, conditions: [{ type: 'Applied', status: applied }] }],
+    })
+    expect(await judge(lost(['Member']), { archived: forced('member', 'False') })).toBeUndefined()
+    expect(await judge(lost(['Member']), { archived: forced('member', 'True') })).toContain('Member')
+    expect(await judge(lost([]), { archived: forced('late', 'True') })).toContain('Late')
+  })
+})

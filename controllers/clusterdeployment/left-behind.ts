@@ -1,0 +1,79 @@
+/** What adapters may have left of a cluster that the HyperFleet API lost, as far as it is seen in this Kubernetes cluster: CLUSTER-42. */
+
+import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { Api } from '#operator/client/api.ts'
+import { isForbidden, isNotFound } from '#operator/client/errors.ts'
+import type { KubeObject, Resource } from '#operator/model/resource.ts'
+import { NOTHING_LEFT } from './labels.ts'
+import { ADAPTER_SUFFIX } from './record/record.ts'
+
+/** Something was applied, and is not known to be gone. */
+export interface LeftInventory {
+  /** `namespace/name` of its AdapterTask. */
+  readonly task: string
+  /** The resource that it is for, and what that belongs to. */
+  readonly resources: readonly string[]
+  readonly objects: number
+}
+
+export interface AdapterEvidence {
+  readonly inventories: readonly LeftInventory[]
+  /** The condition types of the adapters whose tasks are here: what is left of them is in inventories. */
+  readonly seen: ReadonlySet<string>
+}
+
+/** Where neither kind is installed, or may be read, nothing is seen. @throws ApiError, NetworkError */
+export const readAdapterEvidence = async (api: Pick<Api, 'list'>): Promise<AdapterEvidence> => {
+  // Tasks first: one that comes later has no inventory among these.
+  const tasks = await listIfSeen(api, AdapterTask, ({ spec }) => adapterConditionType(spec.adapter.name))
+  const inventories = await listIfSeen(api, AdapterInventory, ({ metadata, spec }) => ({
+    task: `${metadata.namespace}/${spec.task}`,
+    resources: [spec.resourceId, ...ownerIds(spec.event)],
+    objects: spec.objects.length,
+  }))
+  if (tasks === undefined || inventories === undefined) return { inventories: inventories ?? [], seen: new Set() }
+  return { inventories: inventories.filter(({ objects }) => objects > 0), seen: new Set(tasks) }
+}
+
+const listIfSeen = async <O extends KubeObject, T>(
+  api: Pick<Api, 'list'>,
+  resource: Resource<O>,
+  of: (object: O) => T,
+): Promise<readonly T[] | undefined> => {
+  const found: T[] = []
+  try {
+    for await (const object of api.list(resource)) found.push(of(object))
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return undefined
+    throw error
+  }
+  return found
+}
+
+const ownerIds = (event: object): readonly string[] => {
+  const { owner_references: owner } = event as { readonly owner_references?: { readonly id?: unknown } }
+  return typeof owner?.id === 'string' ? [owner.id] : []
+}
+
+/**
+ * Why its customization can't be given to another cluster yet, in words.
+ * @param id of its record @param reporters the condition types of its adapters @returns undefined when nothing speaks against it
+ */
+export const describeLeftBehind = (
+  id: string,
+  reporters: readonly string[],
+  { inventories, seen }: AdapterEvidence,
+): string | undefined => {
+  const own = inventories.filter(({ resources }) => resources.includes(id))
+  const unseen = reporters.filter((type) => !seen.has(type)).map((type) => type.slice(0, -ADAPTER_SUFFIX.length))
+  const reasons = [
+    ...own.map(({ task, objects }) => `AdapterTask ${task} has ${objects} objects of it in its inventory`),
+    ...(unseen.length === 0
+      ? []
+      : [`what the adapters ${unseen.join(', ')} applied is not seen in this Kubernetes cluster`]),
+  ]
+  if (reasons.length === 0) return undefined
+  return `the HyperFleet API has lost cluster ${id}, and something of it may be left: ${reasons.join('; ')}. What it has is leased to no other cluster until inventories have nothing of it. When you have seen that nothing is left, say so with the annotation ${NOTHING_LEFT}=${id}`
+}
