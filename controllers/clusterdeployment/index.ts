@@ -15,6 +15,7 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { expectedRegistration } from './decide.ts'
 import { deregister } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
@@ -26,7 +27,7 @@ import { Findings } from './reachability/findings.ts'
 import { watchReachability } from './reachability/watch-reachability.ts'
 import { reconcile } from './reconcile.ts'
 import { KubernetesIdentity } from './record/origin.ts'
-import { type Owner, ownerOf } from './record/record.ts'
+import { type ClusterRecord, type Owner, ownerOf } from './record/record.ts'
 import { RecordCache } from './record/record-cache.ts'
 import { followRecords } from './record/record-stream.ts'
 
@@ -60,6 +61,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const unsettled = deployments.index<true, Owner>('unsettled', (one) =>
     isTrue(one.status?.conditions, 'Ready') ? [] : [[true, ownerOf(one)]],
   )
+  const registrations = deployments.index<string, true>('registration', (one) => [[expectedRegistration(one), true]])
   const records = new RecordCache()
   const hyperfleet = createHyperFleetClient({
     url: deps.hyperfleetApiUrl,
@@ -70,7 +72,10 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   })
   const kubernetes = new KubernetesIdentity(deps.formerKubernetesUids ?? [])
   const deleted = new DeletedDeployments()
-  const metrics = createMetrics(deps.registry, records, states)
+  const isForgotten = (record: ClusterRecord): boolean =>
+    record.registration !== undefined && kubernetes.isOwn(record) && registrations.get(record.registration).length === 0
+  const countForgotten = () => [...records.living()].filter(isForgotten).length
+  const metrics = createMetrics(deps.registry, records, states, countForgotten)
   const findings = new Findings()
   const doing = { hyperfleet, records, kubernetes, deleted, lost: new LostClusters(), metrics, findings }
 

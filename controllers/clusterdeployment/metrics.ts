@@ -18,8 +18,13 @@ export interface Metrics {
 
 const BUCKETS = [5, 15, 60, 300, 900, 1_800, 3_600, 7_200]
 
-/** Registers them; once per registry. */
-export const createMetrics = (registry: Registry, records: RecordCache, states: Index<State, true>): Metrics => {
+/** Registers them; once per registry. @param countForgotten how many records have no ClusterDeployment: CLUSTER-43 */
+export const createMetrics = (
+  registry: Registry,
+  records: RecordCache,
+  states: Index<State, true>,
+  countForgotten: () => number,
+): Metrics => {
   const registers = [registry]
   const installs = new Histogram({
     name: 'muster_clusterdeployment_install_seconds',
@@ -53,6 +58,14 @@ export const createMetrics = (registry: Registry, records: RecordCache, states: 
     registers,
     collect() {
       this.set(records.outage === undefined ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'muster_clusterdeployment_clusters_without_deployment',
+    help: 'Clusters that this Kubernetes cluster registered with the HyperFleet API and that have no ClusterDeployment: they were preserved, a restore has forgotten them, or they were registered too late.',
+    registers,
+    collect() {
+      this.set(countForgotten())
     },
   })
   return {

@@ -8,6 +8,7 @@ import { Namespace } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { CUSTOMIZATION, KUBERNETES } from '../labels.ts'
+import type { ClusterRecord } from './record.ts'
 
 /** The namespace whose uid names a Kubernetes cluster, as it does elsewhere: it is there from the first moment, and is never made anew. */
 const NAMED_BY = 'kube-system'
@@ -26,6 +27,12 @@ export class KubernetesIdentity {
 
   constructor(former: readonly string[]) {
     this.#former = former
+  }
+
+  /** Was the record made by this Kubernetes cluster, as it says itself? Nothing is known before the first reading. */
+  isOwn({ labels }: Pick<ClusterRecord, 'labels'>): boolean {
+    const uid = labels[KUBERNETES]
+    return uid !== undefined && this.#own !== undefined && (uid === this.#own || this.#former.includes(uid))
   }
 
   /** @throws ApiError, NetworkError, TemporaryError */

@@ -30,6 +30,11 @@ export class RecordCache {
     return waiting
   }
 
+  /** All that are not being deleted. */
+  *living(): Iterable<ClusterRecord> {
+    for (const record of this.#byId.values()) if (!record.deleting) yield record
+  }
+
   get size(): number {
     return this.#byId.size
   }

@@ -1,6 +1,7 @@
 /** CLUSTER-12: the request that registers a cluster arrives when its ClusterDeployment has gone. No record is left of it. */
 import { expect, test } from 'vitest'
-import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
+import { Namespace } from '#apis/kubernetes.ts'
+import { KUBERNETES, REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { systemClock } from '#operator/index.ts'
 import { front } from './front.ts'
 import { hurriedClock, type World, world } from './world.ts'
@@ -30,11 +31,11 @@ const breakingFront = async (the: World) => {
 }
 
 /** A proxy gives the request on now. */
-const deliver = (the: World, name: string, registration: string) =>
+const deliver = (the: World, name: string, registration: string, labels: Readonly<Record<string, string>> = {}) =>
   the.call('POST', '/clusters', {
     kind: 'Cluster',
     name,
-    labels: { [REGISTRATION]: registration },
+    labels: { [REGISTRATION]: registration, ...labels },
     spec: { clusterDeployment: { namespace: the.namespace, name } },
   })
 
@@ -137,4 +138,29 @@ test('a ClusterDeployment that is restored after it went keeps the cluster that 
     [again.id, undefined],
   ])
   await manager.stop()
+})
+
+test('CLUSTER-43: what arrives when the manager that saw the ClusterDeployment go has ended is deleted by no other, and is counted', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  await using before = await breakingFront(the)
+  const sender = await the.manager({ url: before.url, clock: hurriedClock() })
+  const { metadata } = await the.declare('late')
+  await before.asked
+  await remove(the, 'late')
+  await expectGone(the, 'late')
+  await sender.stop()
+  const uid = (await the.kube.get(Namespace, 'kube-system'))?.metadata.uid ?? ''
+  await deliver(the, 'late', metadata.uid, { [KUBERNETES]: uid })
+  await deliver(the, 'foreign', 'of-another', { [KUBERNETES]: 'another' })
+  const next = await the.manager({ clock: hurriedClock() })
+  const counted = async () =>
+    /^muster_clusterdeployment_clusters_without_deployment (\d+)/m.exec(await next.registry.metrics())?.[1]
+  // One that has its ClusterDeployment is none of these.
+  const { id } = await the.cluster(await the.declare('there'))
+  await the.report(id, 'True')
+  await the.until('there', 'Provisioned')
+  await the.eventually(async () => expect(await counted()).toBe('1'))
+  expect((await the.clusters(metadata.uid)).map(({ deleted_time }) => deleted_time)).toEqual([undefined])
 })
