@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { tooManyRequests } from '../problems/too-many-requests.ts'
 import type { Search } from './search-tree.ts'
 
@@ -56,7 +55,7 @@ export class SearchTurns {
       return await work()
     } finally {
       const took = performance.now() - began
-      if (this.#settings.pauses && took > MIN_PAUSE_MS) void this.#leaveAfter(took, caller)
+      if (this.#settings.pauses && took > MIN_PAUSE_MS) setTimeout(() => this.#leave(caller), took).unref()
       else this.#leave(caller)
     }
   }
@@ -84,11 +83,6 @@ export class SearchTurns {
     this.#waiting.set(caller, queue)
     this.#startNext()
     return promise
-  }
-
-  async #leaveAfter(milliseconds: number, caller: string): Promise<void> {
-    await delay(milliseconds, undefined, { ref: false })
-    this.#leave(caller)
   }
 
   #leave(caller: string): void {
