@@ -5,6 +5,7 @@ import { apiCommand } from './api/command.ts'
 import { claimCommand } from './claim/command.ts'
 import { crdsCommand } from './crds/command.ts'
 import { fleetCommand } from './fleet/command.ts'
+import { hostedCommand } from './hosted/command.ts'
 import { managerCommand } from './manager/command.ts'
 import { migrateCommand } from './migrate/command.ts'
 import { natsCommand } from './nats/command.ts'
@@ -32,6 +33,7 @@ export const program = (): Command => {
     adapterCommand(),
     poolCommand(),
     claimCommand(),
+    hostedCommand(),
     sentinelCommand(),
     agentCommand(),
     fleetCommand(),

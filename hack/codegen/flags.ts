@@ -7,6 +7,7 @@ import { crdsFlags } from '#cmd/crds/command.ts'
 import { spelled, variableOf } from '#cmd/flag.ts'
 import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
+import { certificatesFlags } from '#cmd/hosted/command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
 import { migrateHiveFlags, migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
 import { natsFlags } from '#cmd/nats/command.ts'
@@ -31,6 +32,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   },
   'pool plan': { does: 'Prints what the controller would do next with a pool, and why.', flags: planFlags },
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
+  'hosted certificates': {
+    does: 'Makes the certificates of a hosted cluster, and its kubeconfig, and renews what is about to expire.',
+    flags: certificatesFlags,
+  },
   'claim kubeconfig': { does: 'Prints the kubeconfig of the cluster that a claim has.', flags: kubeconfigFlags },
   agent: { does: 'Runs what the fleet’s Deployments want on this device.', flags: agentFlags },
   'agent enroll': { does: 'Makes the agent a service of this machine.', flags: enrollFlags },

@@ -18,14 +18,14 @@ const CA_DISTRIBUTION_MS = 60_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** A new certificate authority, for servers of ours alone. @param now milliseconds since the epoch @param lifetime milliseconds */
-export const createAuthority = async (name: string, now: number, lifetime = CA_LIFETIME_MS): Promise<KeyPair> => {
+/** A new certificate authority. @param now milliseconds since the epoch @param lifetimeMs that of our webhooks' when absent */
+export const createAuthority = async (name: string, now: number, lifetimeMs = CA_LIFETIME_MS): Promise<KeyPair> => {
   const keys = await generateKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: `CN=${name}`,
     notBefore: new Date(now - CLOCK_SKEW_MS),
-    notAfter: new Date(now + lifetime),
+    notAfter: new Date(now + lifetimeMs),
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -37,30 +37,44 @@ export const createAuthority = async (name: string, now: number, lifetime = CA_L
   return pairOf(certificate, keys)
 }
 
-/** A server certificate for the hosts (names or IP addresses), signed by the authority. */
-export const signLeaf = async (authority: KeyPair, hosts: readonly string[], now: number): Promise<KeyPair> => {
+export interface LeafOptions {
+  /** RFC 4514; that of the first host when absent. */
+  readonly subject?: string
+  /** For a client, which has no hosts. */
+  readonly isClient?: boolean
+  readonly lifetimeMs?: number
+}
+
+/** A certificate signed by the authority: of a server for these hosts (names or IP addresses), or of a client. */
+export const signLeaf = async (
+  authority: KeyPair,
+  hosts: readonly string[],
+  now: number,
+  { subject = `CN=${hosts[0] ?? 'webhook'}`, isClient = false, lifetimeMs = LEAF_LIFETIME_MS }: LeafOptions = {},
+): Promise<KeyPair> => {
   const issuer = new x509.X509Certificate(authority.certificate)
   const keys = await generateKeys()
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
-    subject: `CN=${hosts[0] ?? 'webhook'}`,
+    subject,
     issuer: issuer.subject,
     notBefore: new Date(now - CLOCK_SKEW_MS),
-    notAfter: new Date(now + LEAF_LIFETIME_MS),
+    notAfter: new Date(now + lifetimeMs),
     signingKey: await importKey(authority.key),
     signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        hosts.map((value) => ({ type: isAddress(value) ? 'ip' : 'dns', value })),
-      ),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[isClient ? 'clientAuth' : 'serverAuth']]),
+      ...(isClient ? [] : [alternativeNames(hosts)]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
     ],
   })
   return pairOf(certificate, keys)
 }
+
+const alternativeNames = (hosts: readonly string[]) =>
+  new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: isAddress(value) ? 'ip' : 'dns', value })))
 
 /** When a certificate is to be replaced, milliseconds since the epoch: after two thirds of its life. */
 export const renewalOf = (certificate: string): number => {

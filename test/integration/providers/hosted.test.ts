@@ -1,0 +1,215 @@
+/** The provider `hosted`, kustomize/providers/hosted, as it is delivered: control planes as pods, of which a stand-in runs the programs. */
+import { loadAll } from 'js-yaml'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { KubeObject } from '#operator/index.ts'
+import { type AdapterWorld, adapterWorld, type Cluster } from '../adapter/world.ts'
+import { type Kubelet, startKubelet } from './kubelet.ts'
+import { clientOf, namespacesOf, PATIENCE } from './world.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const ADAPTER = 'cluster-hosted'
+const NAME = 'first'
+
+let world: AdapterWorld
+let kubelet: Kubelet
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  const { plane, namespace } = world
+  await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
+    metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  })
+  await declareProvider()
+  await world.manager()
+  await vi.waitFor(async () => expect(await readiness()).toMatch(/^Working/), PATIENCE)
+  kubelet = await startKubelet(plane, namespace)
+})
+
+afterAll(async () => {
+  await kubelet?.[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
+})
+
+const readiness = async (): Promise<string | undefined> =>
+  (await world.task(ADAPTER)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+
+const declareProvider = async (): Promise<void> => {
+  const { plane, namespace } = world
+  const text = (await plane.kubectl('kustomize', 'kustomize/providers/hosted'))
+    .replaceAll('hyperfleet-system', namespace)
+    .replaceAll('muster-cluster-hosted', `muster-cluster-hosted-${namespace}`)
+    .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
+  const paths: Readonly<Record<string, string>> = {
+    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ClusterRole: `${RBAC}/clusterroles`,
+    ClusterRoleBinding: `${RBAC}/clusterrolebindings`,
+    ValidatingAdmissionPolicy: `${ADMISSION}/validatingadmissionpolicies`,
+    ValidatingAdmissionPolicyBinding: `${ADMISSION}/validatingadmissionpolicybindings`,
+    AdapterTask: `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks`,
+  }
+  for (const manifest of loadAll(text) as KubeObject[]) await plane.rest('POST', paths[manifest.kind] ?? '', manifest)
+}
+
+const specOf = (name: string, more: object): object => ({
+  clusterDeployment: { namespace: world.namespace, name },
+  powerState: 'Running',
+  imageSet: 'kubernetes-v1.36.3',
+  installConfig: { networking: { serviceNetwork: ['10.9.0.0/24'] } },
+  ...more,
+})
+
+const objects = (path: string) => world.object(path.replace('NS', world.namespace))
+
+const secretOf = async (name: string): Promise<Readonly<Record<string, string>> | undefined> =>
+  ((await objects(`/api/v1/namespaces/NS/secrets/${name}`)) as { data?: Record<string, string> } | undefined)?.data
+
+/** The admin's, with a server that is reached from here: only pods know the Service's name. */
+const kubeconfig = async (): Promise<string> => {
+  const text = Buffer.from((await secretOf(`${NAME}-admin-kubeconfig`))?.kubeconfig ?? '', 'base64').toString()
+  expect(text).toContain(`https://${NAME}-api.${world.namespace}.svc:6443`)
+  return Buffer.from(text.replace(/https:.*:6443/, `https://127.0.0.1:${kubelet.port}`)).toString('base64')
+}
+
+const untilReady = (id: string) =>
+  vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
+
+const change = async (more: object): Promise<void> => {
+  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(NAME, more) })
+  await world.pulse(first.id)
+  await untilReady(first.id)
+}
+
+const report = async (id: string): Promise<string> =>
+  JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))
+
+let first: Cluster
+
+test('CLUSTER-24: in a namespace that no pool made the task can make nothing, and says so', async () => {
+  // A policy is in force a while after it was made.
+  const asTheTask = ['--as', `system:serviceaccount:${world.namespace}:${ADAPTER}`, '-n', world.namespace]
+  await vi.waitFor(async () => {
+    const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...asTheTask)
+    await expect(refused).rejects.toThrow('was made by no ClusterPool')
+  }, PATIENCE)
+  first = await world.create(NAME, specOf(NAME, {}), { provider: 'hosted' })
+  await world.pulse(first.id)
+  await vi.waitFor(async () => expect(await report(first.id)).toContain('was made by no ClusterPool'), PATIENCE)
+})
+
+test('the pool that comes with it is taken as it is delivered, and its clusters are for this provider', async () => {
+  const { plane, namespace } = world
+  const text = await plane.kubectl('kustomize', 'kustomize/providers/hosted/pool')
+  const [pool] = loadAll(text.replaceAll('hyperfleet-system', namespace)) as { spec: { labels: object } }[]
+  const path = `/apis/hive.openshift.io/v1/namespaces/${namespace}/clusterpools`
+  const taken = await plane.rest<typeof pool>('POST', `${path}?fieldValidation=Strict`, pool)
+  expect(taken?.spec.labels).toEqual({ provider: 'hosted' })
+})
+
+test('a cluster of another provider is left alone, and is Ready at once', async () => {
+  const other = await world.create('elsewhere', specOf('elsewhere', {}), { provider: 'another' })
+  await world.pulse(other.id)
+  await untilReady(other.id)
+  expect(await kubelet.pods()).toEqual([])
+})
+
+test('CLUSTER-24, CLUSTER-25: a cluster of a pool gets pods that a restricted namespace takes, and a kubeconfig that works', async () => {
+  await world.plane.rest('PATCH', `/api/v1/namespaces/${world.namespace}`, {
+    metadata: { labels: { 'hive.openshift.io/clusterpool-uid': 'a-pool' } },
+  })
+  await world.pulsedUntil(first.id, async () => expect((await world.cluster(first.id))?.status.phase).toBe('Ready'))
+  const admin = await kubeconfig()
+  expect(await namespacesOf(admin)).toContain('kube-system')
+  const kubernetes = await clientOf(admin).readNamespacedService({ name: 'kubernetes', namespace: 'default' })
+  expect(kubernetes.spec?.clusterIP).toBe('10.9.0.1')
+  // Its controllers are let in as well: they make the account of each namespace.
+  await vi.waitFor(
+    () => clientOf(admin).readNamespacedServiceAccount({ name: 'default', namespace: 'default' }),
+    PATIENCE,
+  )
+  await clientOf(admin).createNamespacedConfigMap({
+    namespace: 'default',
+    body: { metadata: { name: 'kept' }, data: { by: 'the test' } },
+  })
+})
+
+test('CLUSTER-25: without credentials its health is told, and nothing else; its authority’s key is in no pod', async () => {
+  const { Agent } = await import('undici')
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } })
+  const ask = async (path: string) => {
+    const { statusCode, body } = await request(`https://127.0.0.1:${kubelet.port}${path}`, { dispatcher })
+    await body.dump()
+    return statusCode
+  }
+  expect([await ask('/readyz'), await ask('/api'), await ask('/version')]).toEqual([200, 401, 401])
+  const pods = JSON.stringify(await kubelet.pods())
+  expect(pods).toContain('service-account.key')
+  expect(pods).not.toContain('ca.key')
+})
+
+test('CLUSTER-25: the account of the certificates may read and patch the two Secrets of its cluster, and nothing else', async () => {
+  const as = ['--as', `system:serviceaccount:${world.namespace}:${NAME}-certificates`, '-n', world.namespace]
+  const may = (...args: string[]) =>
+    world.plane.kubectl('auth', 'can-i', ...args, ...as).then(
+      () => true,
+      () => false,
+    )
+  expect(await may('patch', `secrets/${NAME}-pki`)).toBe(true)
+  expect(await may('get', `secrets/${NAME}-admin-kubeconfig`)).toBe(true)
+  const none = [
+    ['get', 'secrets/another'],
+    ['list', 'secrets'],
+    ['create', 'secrets'],
+    ['delete', `secrets/${NAME}-pki`],
+    ['create', 'pods'],
+  ]
+  for (const args of none) expect([args, await may(...args)]).toEqual([args, false])
+})
+
+const kept = async () =>
+  (await clientOf(await kubeconfig()).readNamespacedConfigMap({ name: 'kept', namespace: 'default' })).data
+
+test('CLUSTER-26: hibernated, no pod of it runs and its data stay; it wakes up with them, and its kubeconfig is the same', async () => {
+  const before = await secretOf(`${NAME}-admin-kubeconfig`)
+  await change({ powerState: 'Hibernating' })
+  expect((await kubelet.pods()).filter(({ metadata }) => metadata.labels['hosted-cluster'])).toEqual([])
+  await vi.waitFor(() => expect(kubelet.running()).toEqual([]), PATIENCE)
+  await change({ powerState: 'Running' })
+  expect(await kept()).toEqual({ by: 'the test' })
+  expect(await secretOf(`${NAME}-admin-kubeconfig`)).toEqual(before)
+})
+
+test('CLUSTER-26: another image set is another release, which is there when the cluster is Ready', async () => {
+  await change({ imageSet: 'kubernetes-v1.36.4' })
+  const [pod] = (await kubelet.pods()).filter(({ metadata }) => metadata.labels['hosted-cluster'])
+  const images = [...(pod?.spec.initContainers ?? []), ...(pod?.spec.containers ?? [])].map(({ image }) => image)
+  expect(images.filter((image) => image.endsWith(':v1.36.4'))).toHaveLength(2)
+  expect(await kept()).toEqual({ by: 'the test' })
+})
+
+test('CLUSTER-27: released, nothing of it is left', async () => {
+  const made = [
+    ...[
+      'secrets/first-pki',
+      'secrets/first-admin-kubeconfig',
+      'services/first-api',
+      'serviceaccounts/first-certificates',
+    ].map((path) => `/api/v1/namespaces/NS/${path}`),
+    '/api/v1/namespaces/NS/persistentvolumeclaims/first-data',
+    '/apis/apps/v1/namespaces/NS/statefulsets/first-control-plane',
+    '/apis/batch/v1/namespaces/NS/jobs/first-certificates',
+    '/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies/first-control-plane',
+    `${RBAC}/namespaces/NS/roles/first-certificates`,
+    `${RBAC}/namespaces/NS/rolebindings/first-certificates`,
+  ]
+  for (const path of made) expect([path, await objects(path)]).not.toEqual([path, undefined])
+  await world.call('DELETE', `/clusters/${first.id}`)
+  await world.pulse(first.id, 'Deleting')
+  await vi.waitFor(async () => expect(await world.cluster(first.id)).toBeUndefined(), PATIENCE)
+  for (const path of made) expect([path, await objects(path)]).toEqual([path, undefined])
+  await vi.waitFor(async () => expect(await kubelet.pods()).toEqual([]), PATIENCE)
+})
