@@ -90,8 +90,9 @@ export const readNextVersions = async (
   { after, upTo }: { readonly after: number; readonly upTo?: number },
 ): Promise<ChangeBatch<UnreadChange>> => {
   const end = upTo === undefined ? sql`` : sql`and version <= ${upTo}`
-  const query = sql<HistoryRow & { readonly version: number | null }>`select *
-    from (select ${historyColumns(database.dialect, after)} from change_floor) as history
+  const query = sql<
+    HistoryRow & { readonly version: number | null }
+  >`select * from (select ${historyColumns(database.dialect, after)} from change_floor) as history
     left join (select version from changes where version > ${after} ${end} order by version limit ${sql.lit(BATCH_SIZE)}) as next
       on true order by version`
   const { rows, floor } = await readInHistory(
