@@ -250,7 +250,23 @@ export const migrations: readonly Migration[] = [
       sql`create table takeovers (id text primary key, digest text not null, time ${timeColumn(dialect)} not null)`,
     ],
   },
+  {
+    name: '0019-lz4',
+    statements: (dialect) => (dialect === 'postgres' ? [fasterCompression] : []),
+  },
 ]
+
+/** Rows that are written from now on (API-152). Not every server was built with it, and before PostgreSQL 14 none was. */
+const fasterCompression = sql`do $$ begin
+  if exists (select from pg_settings where name = 'default_toast_compression' and 'lz4' = any (enumvals)) then
+    ${sql.join(
+      ['resources', 'changes', 'archive', 'adapter_statuses', 'events'].map((table) =>
+        sql.raw(`execute 'alter table ${table} alter column document set compression lz4';`),
+      ),
+      sql` `,
+    )}
+  end if;
+end $$`
 
 const SEARCHED_TABLES = [sql.table('resource_labels'), sql.table('resource_conditions')]
 

@@ -63,6 +63,31 @@ describe.skipIf(missing)(`on PostgreSQL${missing ? ` (skipped: ${postgresMissing
     expect(rows.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name).toSorted())
   })
 
+  test('API-152: documents are compressed by lz4 from now on, where the server has it; those from before stay as they are', async () => {
+    const { databaseUrl, client } = await firstLayout()
+    const settings = await client.query(`select enumvals from pg_settings where name = 'default_toast_compression'`)
+    const hasLz4 = settings.rows[0]?.enumvals?.includes('lz4') === true
+    const spec = { note: 'x'.repeat(10_000) }
+    const document = JSON.stringify({ spec })
+    await client.query(
+      `insert into changes (type, resource_id, kind, labels_before, labels, document, time)
+        values ('added', 'old', 'Cluster', '{}', '{}', $1, '2026-11-01T00:00:00.000000Z')`,
+      [document],
+    )
+    const api = await serve({ databaseUrl }, soonAfter())
+    await api.call('POST', '/clusters', { name: 'new', spec })
+    const howOf = async (table: string) =>
+      (await client.query(`select pg_column_compression(document) as how, document from ${table} limit 1`)).rows[0]
+    const [old, created] = [await howOf(`changes where resource_id = 'old'`), await howOf('resources')]
+    expect([old.how, created.how]).toEqual(['pglz', hasLz4 ? 'lz4' : 'pglz'])
+    expect([JSON.parse(old.document).spec, JSON.parse(created.document).spec]).toEqual([spec, spec])
+    if (!hasLz4) return
+    const { rows } = await client.query(
+      `select attrelid::regclass::text as "table" from pg_attribute where attcompression = 'l' order by 1`,
+    )
+    expect(rows.map(({ table }) => table)).toEqual(['adapter_statuses', 'archive', 'changes', 'events', 'resources'])
+  })
+
   test('a rolling upgrade: the first released version goes on beside a new replica, which sees all that it does', async () => {
     const { databaseUrl, client: old } = await firstLayout()
     const api = await serve({ databaseUrl }, soonAfter())
