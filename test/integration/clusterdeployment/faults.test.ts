@@ -307,7 +307,8 @@ test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes
       adapter: { name: 'dns' },
       resourceType: 'clusters',
       serviceAccountName: 'dns',
-      hyperfleetAPI: {},
+      hyperfleetAPI: { url: the.url },
+      params: [],
     },
   } as never)
   const object = { resource: 'zone', generation: 1, propagationPolicy: 'Background', name: 'zone', kind: 'ConfigMap' }
