@@ -1,10 +1,10 @@
 /** Several Kubernetes clusters with one API: their API servers all call themselves https://kubernetes.default.svc. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
-import { requestTo } from '../hyperfleet-api/support.ts'
+import { type Json, requestTo } from '../hyperfleet-api/support.ts'
 
 const NAMES = ['boston', 'chicago', 'stranger'] as const
 type Name = (typeof NAMES)[number]
@@ -43,7 +43,7 @@ const serve = async (configs: readonly object[]) => {
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ server: { jwt: { configs } } }))
   const addresses = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--health-probe-bind-address=0']
-  return startMuster(['api', ...addresses, `--data-dir=${join(folder, 'data')}`, `--config=${config}`])
+  return startMuster(['api', ...addresses, `--data-dir=${await temporaryFolder('data')}`, `--config=${config}`])
 }
 
 const report = (adapter: string) => ({
@@ -85,3 +85,123 @@ test('two members with the keys of one place are refused at the start', async ()
     ]
   `)
 }, 60_000)
+
+const NAMESPACE = 'hyperfleet-system'
+const MEMBERS = ['boston', 'chicago'] as const
+
+/** What a member declares: a task of its own name, for the clusters that are its, and the account that the task acts as. */
+const declared = (name: Name, url: string) => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: `${name}-note`, namespace: NAMESPACE } },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: `${name}-note`, namespace: NAMESPACE },
+    rules: [
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+    ],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: `${name}-note`, namespace: NAMESPACE },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: `${name}-note` },
+    subjects: [{ kind: 'ServiceAccount', name: `${name}-note`, namespace: NAMESPACE }],
+  },
+  {
+    apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+    kind: 'AdapterTask',
+    metadata: { name: `${name}-note`, namespace: NAMESPACE },
+    spec: {
+      adapter: { name: `${name}-note` },
+      resourceType: 'clusters',
+      selector: { matchLabels: { member: name } },
+      hyperfleetAPI: { url },
+      serviceAccountName: `${name}-note`,
+      resources: [
+        {
+          name: 'note',
+          manifest: {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name: 'note-{{ .resource.name }}', namespace: NAMESPACE },
+            data: { from: name },
+          },
+          discovery: { namespace: NAMESPACE, by_name: 'note-{{ .resource.name }}' },
+        },
+      ],
+    },
+  },
+]
+
+/** Of the hub's API: what each member's accounts may do there. */
+const memberOfHub = (name: Name) => ({
+  ...member(name),
+  role_mappings: [
+    { subject: `system:serviceaccount:${NAMESPACE}:hyperfleet-adapter`, roles: ['reader'] },
+    {
+      subject: `system:serviceaccount:${NAMESPACE}:${name}-note`,
+      roles: ['adapter'],
+      adapters: [`${name}-note`],
+      consumers: [`${NAMESPACE}-${name}-note-*`],
+    },
+    // Stands for the hub's own callers and its Sentinel.
+    ...(name === 'boston' ? [{ subject: ACCOUNT, roles: ['editor', 'adapter'] }] : []),
+  ],
+})
+
+// GITOPS-31
+test('each member does its own clusters of the hub, as it is delivered, and reports in its own name', async () => {
+  await using api = await serve(MEMBERS.map(memberOfHub))
+  const url = String((await api.line('the HyperFleet API is serving')).url)
+  const call = requestTo(`${url}/api/hyperfleet/v1`)
+  const hub = { authorization: `Bearer ${await tokenOf('boston')}` }
+  await using managers = new AsyncDisposableStack()
+  for (const name of MEMBERS) {
+    const plane = planes.get(name) as OwnControlPlane
+    await plane.kubectl('apply', '--server-side', '-k', 'kustomize/overlays/member')
+    await plane.kubectl('wait', '--for=condition=Established', 'crd/adaptertasks.hyperfleet.redhat.com')
+    const file = join(folder, `${name}.json`)
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: declared(name, url) }))
+    await plane.kubectl('apply', '-f', file)
+    const tokenFile = join(folder, `${name}.token`)
+    const account = ['hyperfleet-adapter', `--namespace=${NAMESPACE}`, '--audience=hyperfleet-api']
+    await writeFile(tokenFile, await plane.kubectl('create', 'token', ...account))
+    const kubeconfig = await plane.kubeconfigFor('hyperfleet-adapter', NAMESPACE)
+    managers.use(
+      await startMuster([
+        'manager',
+        '--controllers=adapter',
+        `--namespace=${NAMESPACE}`,
+        `--kubeconfig=${kubeconfig}`,
+        '--metrics-bind-address=0',
+        '--health-probe-bind-address=0',
+        '--adapter-token-audience=hyperfleet-api',
+        `--hyperfleet-api-url=${url}`,
+        `--hyperfleet-api-token-file=${tokenFile}`,
+      ]),
+    )
+  }
+  const clusters: Json[] = []
+  for (const name of MEMBERS) {
+    const draft = { name: `of-${name}`, labels: { member: name }, spec: {} }
+    clusters.push((await call('POST', '/clusters', draft, hub)).body)
+  }
+  const statusesOf = async ({ id }: Json): Promise<readonly Json[]> =>
+    (await call('GET', `/clusters/${id}/statuses`, undefined, hub)).body.items
+  await vi.waitFor(
+    async () => {
+      for (const { id } of clusters)
+        await call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason: 'Test' }, hub)
+      for (const cluster of clusters)
+        expect((await call('GET', `/clusters/${cluster.id}`, undefined, hub)).body.status.phase).toBe('Ready')
+    },
+    { timeout: 60_000, interval: 500 },
+  )
+  const reporters = await Promise.all(clusters.map(statusesOf))
+  expect(reporters.map((items) => items.map(({ adapter }) => adapter))).toEqual([['boston-note'], ['chicago-note']])
+  for (const name of MEMBERS) {
+    const plane = planes.get(name) as OwnControlPlane
+    const found = await plane.kubectl('get', 'configmaps', '-n', NAMESPACE, '-o', 'name')
+    expect(found.match(/note-of-\w+/g)).toEqual([`note-of-${name}`])
+  }
+}, 240_000)
