@@ -67,7 +67,8 @@ onBothDatabases((fresh) => {
     const [busy, other] = [await as('busy'), await as('other')]
     const isPostgres = 'databaseUrl' in choice
     const text = 'a'.repeat(1_000_000)
-    for (let n = 1; n <= (isPostgres ? 2 : 10); n += 1) await api.call('POST', '/clusters', { name: `long-${n}`, spec: { text } }, other)
+    for (let n = 1; n <= (isPostgres ? 2 : 10); n += 1)
+      await api.call('POST', '/clusters', { name: `long-${n}`, spec: { text } }, other)
     const search = encodeURIComponent(`spec.text like '%${'a'.repeat(250)}b%'`)
     const answered: number[] = []
     const send = async () => {

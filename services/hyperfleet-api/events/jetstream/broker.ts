@@ -194,9 +194,12 @@ const connectTo = async ({ url, credentials, ca }: NatsServer, place: string): P
     ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
     if (error instanceof AuthorizationError)
-      throw new BrokerError(`NATS at ${place} refuses the user: correct ${credentials ?? 'the credentials in its URL'}`, {
-        cause: error,
-      })
+      throw new BrokerError(
+        `NATS at ${place} refuses the user: correct ${credentials ?? 'the credentials in its URL'}`,
+        {
+          cause: error,
+        },
+      )
     throw error
   })
   try {
