@@ -1,9 +1,8 @@
 import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
-import { PROGRAM_USERS, parseUidRange } from '#services/agent/process/program-users.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsCa } from '../nats-flags.ts'
-import { deviceName, labels } from './values.ts'
+import { deviceName, labels, PROGRAM_USERS, parseUidRange } from './values.ts'
 
 export const agentFlags = {
   device: required('NAME', 'the name of this device; no other device has it', deviceName),

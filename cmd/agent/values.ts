@@ -1,4 +1,5 @@
-/** How devices and their labels are written in flags. */
+/** How devices, their labels and accounts of programs are written in flags. */
+import type { ProgramUser, UidRange } from '#services/agent/process/program-users.ts'
 
 /** A DNS-1123 label: it is a part of keys in NATS, where a dot would begin the next part. */
 export const isDeviceName = (value: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
@@ -15,6 +16,22 @@ export const deviceName = (value: string): string => {
 export const accountName = (value: string): string => {
   if (/^[a-z_][-a-z0-9_]{0,30}$/.test(value)) return value
   throw new Error(`${JSON.stringify(value)} can't be the name of an account: write one such as root or pump`)
+}
+
+/** AGENT-42. */
+export const PROGRAM_USERS = ['placement', 'self'] as const satisfies readonly ProgramUser[]
+
+/** What uid_t holds, but for the last one, which means none. */
+const MAX_UID = 2 ** 32 - 2
+/** Below are the accounts of the system and its people. */
+const MIN_UID = 1_000
+
+/** `FIRST-LAST`. @throws Error */
+export const parseUidRange = (text: string): UidRange => {
+  const [, first, last] = /^(\d{1,10})-(\d{1,10})$/.exec(text) ?? []
+  const range = { first: Number(first), last: Number(last) }
+  if (range.first >= MIN_UID && range.last > range.first && range.last <= MAX_UID) return range
+  throw new Error(`${JSON.stringify(text)} is no range of accounts: write FIRST-LAST, from ${MIN_UID} to ${MAX_UID}`)
 }
 
 /** One path that begins with /. */

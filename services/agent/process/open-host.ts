@@ -13,14 +13,14 @@ import { openAccounts } from './accounts.ts'
 import { asAccount } from './confined-command.ts'
 import { findMissingCapabilities, hasAccounts } from './find-missing-rights.ts'
 import type { ProgramHost } from './program-host.ts'
-import type { PROGRAM_USERS, UidRange } from './program-users.ts'
+import type { ProgramUser, UidRange } from './program-users.ts'
 import { selfHost } from './self-host.ts'
 import { findSetpriv } from './setpriv.ts'
 
 const run = promisify(execFile)
 
 export interface ProgramSettings {
-  readonly user: (typeof PROGRAM_USERS)[number]
+  readonly user: ProgramUser
   /** Where programs that have accounts of their own have their folders. */
   readonly folder: string
   readonly uids: UidRange

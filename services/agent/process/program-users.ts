@@ -2,25 +2,12 @@
 import { createHash } from 'node:crypto'
 
 /** One for each placement, or the agent's. */
-export const PROGRAM_USERS = ['placement', 'self'] as const
+export type ProgramUser = 'placement' | 'self'
 
 /** Numbers of accounts and of their groups, both ends included. */
 export interface UidRange {
   readonly first: number
   readonly last: number
-}
-
-/** What uid_t holds, but for the last one, which means none. */
-const MAX_UID = 2 ** 32 - 2
-/** Below are the accounts of the system and its people. */
-const MIN_UID = 1_000
-
-/** `FIRST-LAST`. @throws Error */
-export const parseUidRange = (text: string): UidRange => {
-  const [, first, last] = /^(\d{1,10})-(\d{1,10})$/.exec(text) ?? []
-  const range = { first: Number(first), last: Number(last) }
-  if (range.first >= MIN_UID && range.last > range.first && range.last <= MAX_UID) return range
-  throw new Error(`${JSON.stringify(text)} is no range of accounts: write FIRST-LAST, from ${MIN_UID} to ${MAX_UID}`)
 }
 
 /**

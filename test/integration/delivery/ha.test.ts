@@ -83,9 +83,15 @@ test('stage runs several replicas on the PostgreSQL of a Secret, without a volum
           "name": "kinds",
           "readOnly": true,
         },
+        {
+          "mountPath": "/etc/nats",
+          "name": "nats",
+          "readOnly": true,
+        },
       ],
       "volumes": [
         "kinds",
+        "nats",
       ],
     }
   `)
