@@ -4,12 +4,12 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { parseUidRange } from '#cmd/agent/values.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { silent } from '#operator/model/log.ts'
 import { runAgent } from '#services/agent/agent.ts'
 import { identify } from '#services/agent/process/process-table.ts'
-import { parseUidRange } from '#services/agent/process/program-users.ts'
 import { manualClock, startNats, tcpProxy } from '#test/harness/index.ts'
 import {
   type AgentUnderTest,

@@ -74,7 +74,7 @@ test('a release is signed, complete, runs, and is the same when it is made again
   const images = loadAll(await readFile(join(one, 'install.yaml'), 'utf8')).flatMap(
     (object) => JSON.stringify(object).match(/(?<="image":")[^"]+/g) ?? [],
   )
-  expect(images.filter((image) => image.includes('muster'))).toEqual(Array(6).fill(IMAGE))
+  expect(images.filter((image) => image.includes('muster'))).toEqual(Array(7).fill(IMAGE))
 
   await run('tar', ['--extract', '--gzip', `--file=${join(one, `muster-${version}.tar.gz`)}`, `--directory=${folder}`])
   const { stdout } = await run(process.execPath, [join(folder, `muster-${version}`, 'muster.mjs'), 'version'])
