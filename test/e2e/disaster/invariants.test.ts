@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { describeHeld } from '#controllers/clusterpool/decide/inferred-deletions.ts'
 import type { KubeSight } from '#test/worlds/suite/observer/sights.ts'
-import { brokenHolds, type Declared, emptySight, missingFrom, type Sight, violationsOf } from './invariants.ts'
+import {
+  brokenHolds,
+  type Declared,
+  emptySight,
+  missingFrom,
+  type Sight,
+  surplusIn,
+  violationsOf,
+} from './invariants.ts'
 
 const declared: Declared = {
   pools: new Map([['north', { name: 'north', size: 1, customizations: ['c'], claims: ['mine'], rollouts: {} }]]),
@@ -68,6 +76,19 @@ test('a cluster that is deleted though a claim or its pool wants it is found', (
   const released = cluster('a', { claim: 'released', deleted: true })
   expect(violationsOf(seen(released), declared)).toEqual([])
   expect(violationsOf({ ...seen(claimed), lost: new Set(['a/a']) }, declared)).toEqual([])
+})
+
+test('a cluster that its pool has one too many of is no loss, unless another was made for it', () => {
+  const deleted = cluster('a', { deleted: true })
+  const other = (creationTimestamp: string) => ({
+    ...cluster('b'),
+    metadata: { ...cluster('b').metadata, creationTimestamp },
+  })
+  const surplusBeside = (...others: readonly KubeSight[]) => surplusIn(seen(deleted, ...others).objects, declared)
+  expect(surplusBeside()).toEqual([])
+  expect(surplusBeside(other('2025-12-31T23:59:59Z'))).toEqual(['a/a'])
+  expect(surplusBeside(other('2026-01-01T00:00:00Z'))).toEqual([])
+  expect(surplusBeside({ ...other('2025-12-31T23:59:59Z'), ...cluster('b', { claim: 'mine' }) })).toEqual([])
 })
 
 test('what is not as declared yet is told', () => {

@@ -30,7 +30,7 @@ export interface Sight {
   readonly kept: readonly number[]
   /** The customization of each cluster that was ever seen, by the names of its ClusterDeployment. */
   readonly customizations: ReadonlyMap<string, string>
-  /** Names of clusters whose ClusterDeployment ever said that their record is gone. */
+  /** Names of clusters whose ClusterDeployment ever said that their record is gone, and of those that were ever one too many. */
   readonly lost: ReadonlySet<string>
   /** What the brake of the fleet says while it holds, and the lists that a person released, separated by commas. */
   readonly fleetBrake: { readonly message: string | undefined; readonly released: string }
@@ -97,6 +97,26 @@ const unwantedDeletions = (
       return claims.has(name) ? [`the cluster ${nameOf(object)} is deleted, and the claim ${name} wants it`] : []
     const pool = object.metadata.labels?.['hive.openshift.io/clusterpool-name'] ?? ''
     return pools.get(pool)?.size === undefined ? [] : [`the cluster ${nameOf(object)} is deleted, and ${pool} wants it`]
+  })
+}
+
+/**
+ * Names of clusters that a pool deletes because it has all it wants without them: as many unclaimed ones as its size, each older than the
+ * deletion, so none that was made for the one that goes. A claim that is withdrawn before it got its cluster leaves one too many.
+ */
+export const surplusIn = (objects: Sight['objects'], { pools }: Pick<Declared, 'pools'>): readonly string[] => {
+  const poolOf = ({ metadata }: KubeSight) => metadata.labels?.['hive.openshift.io/clusterpool-name'] ?? ''
+  const free = (objects.ClusterDeployment ?? []).filter((object) => clusterOf(object).claim === undefined)
+  return free.flatMap((object) => {
+    const { deletionTimestamp } = object.metadata
+    if (deletionTimestamp === undefined) return []
+    const older = free.filter(
+      (other) =>
+        poolOf(other) === poolOf(object) &&
+        !clusterOf(other).isDeleting &&
+        Date.parse(other.metadata.creationTimestamp ?? '') < Date.parse(deletionTimestamp),
+    )
+    return older.length >= (pools.get(poolOf(object))?.size ?? 0) ? [nameOf(object)] : []
   })
 }
 

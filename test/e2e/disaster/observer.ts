@@ -13,7 +13,7 @@ import { type ClusterSight, clusterOf, type KubeSight, nameOf } from '#test/worl
 import type { Timeline } from '#test/worlds/suite/timeline.ts'
 import { goneWhileHeld, type ShownLists, withShown } from './held-stays.ts'
 import { type BrakeSight, type Hold, holdsOf, unlisted } from './holds.ts'
-import { type Declared, emptySight, isRecordGone, type Sight, violationsOf } from './invariants.ts'
+import { type Declared, emptySight, isRecordGone, type Sight, surplusIn, violationsOf } from './invariants.ts'
 
 export interface ObserverOptions {
   readonly rest: Rest
@@ -150,6 +150,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     for (const { name, customization } of (objects.ClusterDeployment ?? []).map(clusterOf) as readonly ClusterSight[])
       if (customization !== undefined) customizations.set(name, customization)
     for (const cluster of objects.ClusterDeployment ?? []) if (isRecordGone(cluster)) lost.add(nameOf(cluster))
+    for (const name of surplusIn(objects, declared())) lost.add(name)
     // What holds after what it holds: what is gone by then, and was held before and not released now, went while it was held.
     const [holding, fleetBrake] = await Promise.all([objectsBy(HOLDING_KINDS), keep(readFleetBrake, before.fleetBrake)])
     sight = {

@@ -26,11 +26,12 @@ afterAll(async () => {
   for (const plane of planes.values()) await plane.stop()
 }, 60_000)
 
-/** A token of the same account in each cluster, for the API. */
-const tokenOf = async (name: Name): Promise<string> =>
-  (
-    await (planes.get(name) as OwnControlPlane).kubectl('create', 'token', 'default', '--audience=hyperfleet-api')
-  ).trim()
+/** A token of the same account in each cluster, for the API. The account comes a moment after its namespace. */
+const tokenOf = (name: Name): Promise<string> =>
+  vi.waitFor(async () => {
+    const plane = planes.get(name) as OwnControlPlane
+    return (await plane.kubectl('create', 'token', 'default', '--audience=hyperfleet-api')).trim()
+  }, 30_000)
 
 const member = (name: Name, file: string = name) => ({
   issuer_url: 'https://kubernetes.default.svc',

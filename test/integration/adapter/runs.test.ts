@@ -84,9 +84,12 @@ describe('runs', () => {
   })
 
   test('are listed by task, resource and outcome, the newest first, with every step', async () => {
-    const { items } = await read(`?task=shown&resource=${id}&status=success`)
-    const first = items.at(-1)
-    expect(first).toMatchObject({ namespace: world.namespace, task: 'shown', resource: id })
+    // The cluster is Ready by the report of a run, a moment before the run is over.
+    const first = await vi.waitFor(async () => {
+      const found = (await read(`?task=shown&resource=${id}&status=success`)).items.at(-1)
+      expect(found).toMatchObject({ namespace: world.namespace, task: 'shown', resource: id })
+      return found
+    }, PATIENCE)
     expect(first?.trace.resources.map(({ name, action }) => `${name} ${action}`)).toEqual([
       'namespace applied',
       'config applied',

@@ -9,6 +9,7 @@ export interface KubeSight {
     readonly uid: string
     readonly generation?: number
     readonly resourceVersion: string
+    readonly creationTimestamp?: string
     readonly deletionTimestamp?: string
     readonly finalizers?: readonly string[]
     readonly labels?: Readonly<Record<string, string>>
