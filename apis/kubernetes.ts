@@ -31,6 +31,19 @@ export const Secret: Resource<Secret> = defineResource<undefined>({
   subresources: [],
 })
 
+export interface ConfigMap extends KubeObject<undefined> {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+export const ConfigMap: Resource<ConfigMap> = defineResource<undefined>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  scope: 'Namespaced',
+  subresources: [],
+})
+
 /** Kubernetes: rbac Subject. */
 export interface Subject {
   readonly kind: string

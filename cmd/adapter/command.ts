@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 
@@ -35,8 +36,7 @@ export const orphansFlags = {
   tokenFile: optional('FILE', 'a file with a bearer token for that API', nonEmpty),
   prune: toggle('delete what is listed'),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 export type OrphansOptions = Values<typeof orphansFlags>

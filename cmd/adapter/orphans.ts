@@ -3,9 +3,9 @@ import { fileToken } from '#controllers/adapter/http/bearer-token.ts'
 import { HttpClient, RequestError } from '#controllers/adapter/http/client.ts'
 import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { systemClock } from '#operator/index.ts'
 import { Failure } from '../failure.ts'
+import { withApiServer } from '../with-api-server.ts'
 import type { OrphansOptions } from './command.ts'
 
 /** Milliseconds of one request to the HyperFleet API. */
@@ -13,38 +13,37 @@ const TIMEOUT_MS = 10_000
 
 /** Prints what is left of tasks and resources that are gone, and deletes it when asked to. @throws Failure */
 export const runOrphans = async (options: OrphansOptions): Promise<void> => {
-  const { namespace, hyperfleetUrl, tokenFile, output, prune, kubeconfig, context } = options
-  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  const { namespace, hyperfleetUrl, tokenFile, output, prune } = options
   const connection =
     hyperfleetUrl === undefined ? undefined : openHttpConnection({ base: hyperfleetUrl, userAgent: 'muster' })
   const token = tokenFile === undefined ? undefined : fileToken(tokenFile)
   const apiClient =
     connection && new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, token })
-  const reading = { transport, clock: systemClock, namespace, apiClient, signal: new AbortController().signal }
   try {
-    const orphans = await listOrphans(reading)
-    process.stdout.write(
-      output === 'json' ? `${JSON.stringify(orphans.map(toRecord), undefined, 2)}\n` : toText(orphans),
-    )
-    if (!prune) return
-    const { deleted, waiting } = await pruneOrphans(orphans, reading)
-    const heldCount = orphans.filter(({ held }) => held !== undefined).length
-    if (heldCount > 0)
-      process.stderr.write(`${heldCount} are held and stay: the condition DeletionsHeld of their tasks says why\n`)
-    process.stderr.write(`deleted ${deleted} object${deleted === 1 ? '' : 's'}\n`)
-    const proofCount = orphans.filter(({ proves }) => proves.length > 0).length
-    if (proofCount > 0)
-      process.stderr.write(
-        `${proofCount} stay as proof of whose an object is, until the task that has it too has applied it\n`,
+    await withApiServer(options, async (transport) => {
+      const reading = { transport, clock: systemClock, namespace, apiClient, signal: new AbortController().signal }
+      const orphans = await listOrphans(reading)
+      process.stdout.write(
+        output === 'json' ? `${JSON.stringify(orphans.map(toRecord), undefined, 2)}\n` : toText(orphans),
       )
-    if (waiting > 0) process.stderr.write(`${waiting} wait for others that are still there: run it again later\n`)
+      if (!prune) return
+      const { deleted, waiting } = await pruneOrphans(orphans, reading)
+      const heldCount = orphans.filter(({ held }) => held !== undefined).length
+      if (heldCount > 0)
+        process.stderr.write(`${heldCount} are held and stay: the condition DeletionsHeld of their tasks says why\n`)
+      process.stderr.write(`deleted ${deleted} object${deleted === 1 ? '' : 's'}\n`)
+      const proofCount = orphans.filter(({ proves }) => proves.length > 0).length
+      if (proofCount > 0)
+        process.stderr.write(
+          `${proofCount} stay as proof of whose an object is, until the task that has it too has applied it\n`,
+        )
+      if (waiting > 0) process.stderr.write(`${waiting} wait for others that are still there: run it again later\n`)
+    })
   } catch (error) {
-    if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
     if (error instanceof RequestError) throw new Failure(`--hyperfleet-url: ${error.message}`, { cause: error })
     throw error
   } finally {
-    await Promise.all([transport.close(), connection?.close()])
+    await connection?.close()
   }
 }
 

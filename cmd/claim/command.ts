@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import { flag, optional, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, objectName } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 export const kubeconfigFlags = {
   namespace: { ...flag('NAME', 'the namespace of the claim', objectName, 'default'), short: 'n' },
   write: optional('FILE', 'write it into this new file, which only you may read (default: print it)', nonEmpty),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 export type ClaimKubeconfigOptions = Values<typeof kubeconfigFlags>

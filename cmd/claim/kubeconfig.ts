@@ -9,10 +9,9 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { Failure } from '../failure.ts'
+import { withApiServer } from '../with-api-server.ts'
 import type { ClaimKubeconfigOptions } from './command.ts'
 
 /**
@@ -21,21 +20,18 @@ import type { ClaimKubeconfigOptions } from './command.ts'
  */
 export const printKubeconfig = async (
   name: string,
-  { namespace, write, kubeconfig, context }: ClaimKubeconfigOptions,
+  { namespace, write, ...access }: ClaimKubeconfigOptions,
 ): Promise<void> => {
-  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
   try {
-    const { text, notice } = await readKubeconfig(createApi(transport), name, namespace)
+    const { text, notice } = await withApiServer(access, (transport) =>
+      readKubeconfig(createApi(transport), name, namespace),
+    )
     if (write === undefined) process.stdout.write(text)
     else await writeNew(write, text)
     if (notice !== undefined) process.stderr.write(`${notice}\n`)
   } catch (error) {
-    if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
     if (error instanceof AdminKubeconfigError) throw new Failure(error.message, { cause: error })
     throw error
-  } finally {
-    await transport.close()
   }
 }
 

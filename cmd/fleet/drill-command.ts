@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { flag, optional } from '#operator/flags/flag.ts'
 import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 
@@ -14,8 +15,7 @@ const drillFlags = {
   ...natsFileFlags('the fleet operator'),
   namespace: optional('NAME', 'the namespace whose Deployments are looked at (default: all)', objectName),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 const EXAMPLES = `

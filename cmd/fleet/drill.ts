@@ -7,18 +7,17 @@ import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/c
 import { type NatsAccess, openConnection } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { systemClock } from '#operator/index.ts'
+import type { ApiServerOptions } from '../api-server-flags.ts'
 import { Failure } from '../failure.ts'
+import { withApiServer } from '../with-api-server.ts'
 
-export interface DrillOptions {
+export interface DrillOptions extends ApiServerOptions {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
   readonly natsCa?: string | undefined
   readonly namespace: string | undefined
   readonly output: 'text' | 'json'
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
 }
 
 type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
@@ -28,22 +27,19 @@ type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
  * @throws Failure when the API server or NATS does not answer or refuses
  */
 export const drill = async (options: DrillOptions): Promise<{ readonly text: string; readonly isOpen: boolean }> => {
-  const { natsUrl, natsCredentials, natsCa, namespace, output, kubeconfig, context } = options
-  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  const { natsUrl, natsCredentials, natsCa, namespace, output } = options
   try {
-    // Buckets first: a key that is written meanwhile is then one that would be written, and none that would be deleted.
-    const buckets = await readBuckets({ url: natsUrl, credentials: natsCredentials, ca: natsCa }, namespace)
-    const objects = await readObjects(createApi(transport), namespace)
-    const result = drillFleet({ ...buckets, ...objects }, systemClock)
-    const text = output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDrill(result)
-    return { text, isOpen: isOpen(result) }
+    return await withApiServer(options, async (transport) => {
+      // Buckets first: a key that is written meanwhile is then one that would be written, and none that would be deleted.
+      const buckets = await readBuckets({ url: natsUrl, credentials: natsCredentials, ca: natsCa }, namespace)
+      const objects = await readObjects(createApi(transport), namespace)
+      const result = drillFleet({ ...buckets, ...objects }, systemClock)
+      const text = output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDrill(result)
+      return { text, isOpen: isOpen(result) }
+    })
   } catch (error) {
     if (error instanceof NatsProblem) throw new Failure(error.message, { cause: error })
-    if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
     throw error
-  } finally {
-    await transport.close()
   }
 }
 

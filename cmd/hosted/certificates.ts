@@ -2,19 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { defaultSecretName } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { systemClock } from '#operator/index.ts'
 import { Failure } from '../failure.ts'
+import { withApiServer } from '../with-api-server.ts'
 import type { CertificatesOptions } from './command.ts'
 import { adminKubeconfig, type Files, type HostedCluster, nextFiles } from './pki.ts'
 
 /** Fills the Secrets of a hosted cluster. CLUSTER-25. @throws Failure */
-export const writeCertificates = async (
-  name: string,
-  { namespace, kubeconfig, context }: CertificatesOptions,
-): Promise<void> => {
-  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
-  try {
+export const writeCertificates = async (name: string, { namespace, ...access }: CertificatesOptions): Promise<void> =>
+  withApiServer(access, async (transport) => {
     const api = createApi(transport)
     const cluster = { name, namespace }
     const files = await ensureFiles(api, cluster, `${name}-pki`, (before) =>
@@ -24,14 +20,7 @@ export const writeCertificates = async (
     await ensureFiles(api, cluster, defaultSecretName(name), (before) =>
       Promise.resolve({ ...before, kubeconfig: adminKubeconfig(files, cluster) }),
     )
-  } catch (error) {
-    if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
-    throw error
-  } finally {
-    await transport.close()
-  }
-}
+  })
 
 /** @returns what the Secret has now @throws ApiError with 409 when another one wrote it meanwhile: the Job runs again */
 const ensureFiles = async (

@@ -1,13 +1,13 @@
 import { Command } from 'commander'
-import { flag, optional, type Values } from '#operator/flags/flag.ts'
-import { nonEmpty, objectName } from '#operator/flags/values.ts'
+import { flag, type Values } from '#operator/flags/flag.ts'
+import { objectName } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 export const certificatesFlags = {
   namespace: { ...flag('NAME', 'the namespace of the cluster’s Secrets', objectName, 'default'), short: 'n' },
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 export type CertificatesOptions = Values<typeof certificatesFlags>

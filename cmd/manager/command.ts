@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf, urlOf } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
@@ -28,8 +29,7 @@ export const managerFlags = {
     listenAddress,
     ':8081',
   ),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
   leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
   webhookBindAddress: flag('ADDRESS', 'where the webhooks of --deny-… are served', listenAddress, ':9443'),
   webhookHost: optional('HOST', 'how the API server reaches the webhooks (default: their Services’ names)', nonEmpty),

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { flag, optional, required, toggle } from '#operator/flags/flag.ts'
 import { namespaceOrAll, nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
@@ -42,8 +43,7 @@ export const migrateHiveFlags = {
   dryRun: toggle('print what would be taken over; there is no other way to say this command'),
   namespace: flag('NAME', 'the namespace to look at; empty for all', namespaceOrAll, ''),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 const HIVE_EXAMPLES = `

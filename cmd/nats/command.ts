@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { flag, optional, required, type Values } from '#operator/flags/flag.ts'
 import { listenAddress, names, nonEmpty, objectName } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
 
@@ -25,8 +26,7 @@ export const natsFlags = {
     listenAddress,
     ':8081',
   ),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
   ...logFlags,
 }
 

@@ -8,26 +8,13 @@
  *   ConfigMap  nats-devices     public keys of devices by their names: people's, only read here
  */
 import { createUser, fromSeed } from '@nats-io/nkeys'
+import { ConfigMap } from '#apis/kubernetes.ts'
 import { ensureAuthorities, SECRETS } from '#operator/admission/ca-secret.ts'
 import { bundleOf, type KeyPair } from '#operator/admission/certificates.ts'
 import type { Api } from '#operator/client/api.ts'
-import { defineResource, isAlreadyExists, type KubeObject } from '#operator/index.ts'
-import type { Resource } from '#operator/model/resource.ts'
+import { isAlreadyExists } from '#operator/index.ts'
 import { Failure } from '../failure.ts'
 import { ACCOUNTS, type AccountName, isPublicKey } from './users-config.ts'
-
-interface ConfigMap extends KubeObject<undefined, never> {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-const CONFIG_MAPS = defineResource<undefined>({
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  scope: 'Namespaced',
-  subresources: [],
-}) as Resource<ConfigMap>
 
 const AUTHORITY = 'nats-authority'
 const CA = 'nats-ca'
@@ -45,9 +32,9 @@ const LABELS = { 'app.kubernetes.io/part-of': 'muster', 'app.kubernetes.io/manag
 export const keepAuthorities = async (api: Api, namespace: string, now: number): Promise<readonly KeyPair[]> => {
   const authorities = await ensureAuthorities(api, { name: AUTHORITY, namespace }, now, AUTHORITY_LIFETIME_MS)
   const data = { 'ca.crt': bundleOf(authorities) }
-  const found = await api.get(CONFIG_MAPS, CA, namespace)
-  if (found === undefined) await api.create(CONFIG_MAPS, { metadata: { name: CA, namespace, labels: LABELS }, data })
-  else if (found.data?.['ca.crt'] !== data['ca.crt']) await api.replace(CONFIG_MAPS, { ...found, data })
+  const found = await api.get(ConfigMap, CA, namespace)
+  if (found === undefined) await api.create(ConfigMap, { metadata: { name: CA, namespace, labels: LABELS }, data })
+  else if (found.data?.['ca.crt'] !== data['ca.crt']) await api.replace(ConfigMap, { ...found, data })
   return authorities
 }
 
@@ -89,4 +76,4 @@ const publicKeyOf = (name: string, data: string | undefined): string => {
 
 /** Public keys by the names of devices, as people wrote them. @throws ApiError, NetworkError */
 export const readDeclaredDevices = async (api: Api, namespace: string): Promise<Readonly<Record<string, string>>> =>
-  (await api.get(CONFIG_MAPS, DEVICES, namespace))?.data ?? {}
+  (await api.get(ConfigMap, DEVICES, namespace))?.data ?? {}

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { flag, optional, required, several } from '#operator/flags/flag.ts'
+import { flag, required, several } from '#operator/flags/flag.ts'
 import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
+import { apiServerFlags } from '../api-server-flags.ts'
 import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
@@ -16,8 +17,7 @@ export const renderFlags = {
 export const planFlags = {
   namespace: flag('NAME', 'the namespace of the pool', objectName, 'default'),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
-  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...apiServerFlags,
 }
 
 const PLAN_EXAMPLES = `

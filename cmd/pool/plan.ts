@@ -16,10 +16,10 @@ import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { type ObserveSources, readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { createStore } from '#operator/client/store.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { ApiError, type KubeObject, NetworkError, type Resource, systemClock } from '#operator/index.ts'
+import type { KubeObject, Resource } from '#operator/index.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { Failure } from '../failure.ts'
+import { withApiServer } from '../with-api-server.ts'
 
 export interface PlanOptions {
   readonly name: string
@@ -33,19 +33,11 @@ export interface PlanOptions {
  * What the controller would do next with a pool, and why, as text or JSON. Reads only.
  * @throws Failure when there is no such pool, or the API server does not answer or refuses
  */
-export const planOf = async ({ name, namespace, output, kubeconfig, context }: PlanOptions): Promise<string> => {
-  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
-  try {
+export const planOf = async ({ name, namespace, output, ...access }: PlanOptions): Promise<string> =>
+  withApiServer(access, async (transport) => {
     const plan = await readPlan(createApi(transport), name, namespace)
     return output === 'text' ? explainText(plan) : `${JSON.stringify(explain(plan), undefined, 2)}\n`
-  } catch (error) {
-    if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
-    throw error
-  } finally {
-    await transport.close()
-  }
-}
+  })
 
 const readPlan = async (api: Api, name: string, namespace: string) => {
   const pool = await api.get(ClusterPool, name, namespace)

@@ -1,9 +1,9 @@
 /** Reads the task of an AdapterTask: out of its spec, or out of the ConfigMap that it refers to. */
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { ConfigMap } from '#apis/kubernetes.ts'
 import { createApi } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
-import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { SelectorError, selectorOf } from '#operator/model/selector.ts'
 import type { Access } from '../access.ts'
 import type { Languages } from '../task/compile/compiler.ts'
@@ -21,19 +21,6 @@ export interface TaskReadOptions {
   readonly languages: Languages
   readonly signal: AbortSignal
 }
-
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-const CONFIG_MAP = defineResource({
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  scope: 'Namespaced',
-  subresources: [],
-})
 
 export interface ReadTaskResult {
   readonly task: Task
@@ -133,7 +120,7 @@ const readTaskFile = async (
 ): Promise<Readonly<Record<string, string>>> => {
   const refused = (message: string) => new InvalidTaskError([{ path: 'spec.taskRef.name', message }])
   try {
-    const found = (await createApi(api.transport, { signal }).get(CONFIG_MAP, name, namespace)) as ConfigMap | undefined
+    const found = await createApi(api.transport, { signal }).get(ConfigMap, name, namespace)
     if (found === undefined) throw refused(`there is no ConfigMap ${name} in the namespace ${namespace}`)
     if (found.metadata.labels?.[TASK_ACCOUNT_LABEL] !== account)
       throw refused(

@@ -1,0 +1,23 @@
+import { loadTransport } from '#operator/client/transport.ts'
+import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import type { ApiServerOptions } from './api-server-flags.ts'
+import { Failure } from './failure.ts'
+
+type Transport = Awaited<ReturnType<typeof loadTransport>>
+
+/** For a command that ends: reaches the API server of its flags, and leaves it. @throws Failure with its address, for what it answers or that it does not */
+export const withApiServer = async <T>(
+  { kubeconfig, context }: ApiServerOptions,
+  use: (transport: Transport) => Promise<T>,
+): Promise<T> => {
+  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  try {
+    return await use(transport)
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof ApiError)
+      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+    throw error
+  } finally {
+    await transport.close()
+  }
+}
