@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { json, scriptedServer } from '#test/harness/scripted-server.ts'
+import { json, scriptedServer, writeEndlessly } from '#test/harness/scripted-server.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
 import { createApi } from './api.ts'
 import { AnswerTooLargeError } from './bounded-text.ts'
@@ -19,14 +19,10 @@ test('RUNTIME-53: an answer and a line without end are cut off, and the connecti
   const block = Buffer.alloc(1024 * 1024, 'x')
   let sent = 0
   await using server = await scriptedServer((_, response) => {
-    const more = (): void => {
-      if (response.destroyed) return
-      sent += block.length
-      if (response.write(block)) setImmediate(more)
-      else response.once('drain', more)
-    }
     response.writeHead(200, { 'content-type': 'application/json' })
-    more()
+    writeEndlessly(response, block, () => {
+      sent += block.length
+    })
   })
   const transport = createTransport(server.kubeConfig)
   await expect(transport.request({ method: 'GET', path: '/x' })).rejects.toBeInstanceOf(AnswerTooLargeError)

@@ -54,6 +54,17 @@ export const scriptedServer = async (
   }
 }
 
+/** Writes a block again and again, as fast as it is read, until the client leaves. @param onWrite called before each */
+export const writeEndlessly = (response: ServerResponse, block: string | Buffer, onWrite = (): void => {}): void => {
+  const more = (): void => {
+    if (response.destroyed) return
+    onWrite()
+    if (response.write(block)) setImmediate(more)
+    else response.once('drain', more)
+  }
+  more()
+}
+
 /** Answers with JSON. */
 export const json = (
   response: ServerResponse,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
-import { scriptedServer } from '#test/harness/scripted-server.ts'
+import { scriptedServer, writeEndlessly } from '#test/harness/scripted-server.ts'
 import { probeApiServer } from './probe.ts'
 
 const probe = (config: Parameters<typeof probeApiServer>[0]) =>
@@ -11,14 +11,10 @@ test('a server that answers without end is left after a little, and it is said w
   const block = Buffer.alloc(16 * 1024, 'x')
   let sent = 0
   await using server = await scriptedServer((_, response) => {
-    const more = (): void => {
-      if (response.destroyed) return
-      sent += block.length
-      if (response.write(block)) setImmediate(more)
-      else response.once('drain', more)
-    }
     response.writeHead(200, { 'content-type': 'text/plain' })
-    more()
+    writeEndlessly(response, block, () => {
+      sent += block.length
+    })
   })
   expect(await probe(server.kubeConfig)).toContain('an answer is larger than 65536 bytes')
   // What is on its way in buffers comes on top.

@@ -1,24 +1,16 @@
 /** Tasks whose ServiceAccount may do things in some namespaces only: changes of what they applied are seen all the same. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ConfigMap } from '#apis/kubernetes.ts'
 import { NamespaceWatches } from '#controllers/adapter/watch/namespace-watches.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
-import { defineResource } from '#operator/model/resource.ts'
 import { manualClock, type RequestProxy } from '#test/harness/index.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
 
-const CONFIG_MAPS = defineResource({
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  scope: 'Namespaced',
-  subresources: [],
-})
 const ALL = ['get', 'list', 'watch', 'create', 'patch', 'delete']
 
 /** An account that may do these things with ConfigMaps in a namespace, by a Role there. */
@@ -130,7 +122,7 @@ test('a namespace in which nothing is left is watched no longer, and again when 
   })
   const asked = () => proxy.requests().filter(({ path }) => path.includes(`/namespaces/${world.namespace}/configmaps`))
   const until = (count: number) => vi.waitFor(() => expect(asked()).toHaveLength(count), PATIENCE)
-  watches.ensureWatched(CONFIG_MAPS, world.namespace)
+  watches.ensureWatched(ConfigMap, world.namespace)
   await until(1)
   await vi.waitFor(() => expect(seen).toEqual(['synced']), PATIENCE)
   const path = `/api/v1/namespaces/${world.namespace}/configmaps`
@@ -139,14 +131,14 @@ test('a namespace in which nothing is left is watched no longer, and again when 
 
   await clock.advance(120_000)
   watches.stopIdle()
-  watches.ensureWatched(CONFIG_MAPS, world.namespace)
+  watches.ensureWatched(ConfigMap, world.namespace)
   await world.plane.rest('DELETE', `${path}/watched`)
   await vi.waitFor(() => expect(seen).toEqual(['synced', 'added', 'deleted']), PATIENCE)
   expect(asked()).toHaveLength(1)
 
   await clock.advance(120_000)
   watches.stopIdle()
-  watches.ensureWatched(CONFIG_MAPS, world.namespace)
+  watches.ensureWatched(ConfigMap, world.namespace)
   await until(2)
   ending.abort()
   await watches.stopped()

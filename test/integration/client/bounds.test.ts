@@ -11,7 +11,7 @@ import { createApi } from '#operator/client/api.ts'
 import { inParallel, upTo } from '#test/bench/in-parallel.ts'
 import { repetitions } from '#test/harness/deep.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { json, type ScriptedRequest, scriptedServer } from '#test/harness/scripted-server.ts'
+import { json, type ScriptedRequest, scriptedServer, writeEndlessly } from '#test/harness/scripted-server.ts'
 import { throttled } from '#test/harness/slow-stream.ts'
 import { eventually, Widget, widgetCrd } from '../operator/world.ts'
 import { CONFIG_MAPS, configMap, transportOf } from './world.ts'
@@ -213,12 +213,7 @@ test('a list and an answer without end are cut, and the process lives and goes o
     128,
     await serverWith(endless, (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"items":[')
-      const more = (): void => {
-        if (response.destroyed) return
-        if (response.write(block)) setImmediate(more)
-        else response.once('drain', more)
-      }
-      more()
+      writeEndlessly(response, block)
     }),
   )
   await one.prints(/^ConfigMap other$/)
