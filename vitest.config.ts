@@ -1,13 +1,25 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { WHOLE_RUN } from './hack/testing/arguments.ts'
 import { LongestFirst } from './hack/testing/longest-first.ts'
+import { kindClusterMissing } from './test/harness/ground/kind/cluster.ts'
 
-/** What runs on a real kubelet. */
-const ON_KIND = ['test/conformance/cluster.test.ts', 'test/e2e/kind/**/*.test.ts']
+/** What needs a Docker engine. */
+const ON_KIND = [
+  'test/conformance/cluster.test.ts',
+  'test/e2e/kind/**/*.test.ts',
+  'test/integration/docker/private.test.ts',
+]
+
+/** From commit to workload: with processes of this machine, or on kind. */
+const GITOPS = ['test/e2e/argocd/*.test.ts']
+
+/** A whole run has these on kind only, where it can have them there. */
+const gitOpsHere = process.env[WHOLE_RUN] === undefined || kindClusterMissing() !== undefined
 
 /**
  * One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness), `kind` on a cluster in
- * Docker. What both can do, GitOps from commit to workload, is in both.
+ * Docker. What both can do, GitOps from commit to workload, is in both, so that it can be tried without Docker.
  */
 export default defineConfig({
   test: {
@@ -36,15 +48,15 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_KIND],
-          globalSetup: ['test/harness/global.ts'],
+          exclude: [...configDefaults.exclude, ...ON_KIND, ...(gitOpsHere ? [] : GITOPS)],
+          globalSetup: ['test/harness/global.ts', 'test/harness/shared-control-plane.ts'],
         },
       },
       {
         extends: true,
         test: {
           name: 'kind',
-          include: [...ON_KIND, 'test/e2e/argocd/*.test.ts'],
+          include: [...ON_KIND, ...GITOPS],
           env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/global.ts'],
           // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are

@@ -45,20 +45,18 @@ const wants = (parts: RegExp): boolean => filter.length === 0 || filter.some((pa
 /** Whether a Docker engine of its own and a kind cluster in it are needed. */
 const onKind = wants(/kind|docker|conformance|argocd/)
 
+/** Minutes of building that only tests on a real kubelet need: a whole run does it beside the tests that do without. */
+const kindBuilds: Preparation['builds'] = onKind
+  ? [
+      { set: NODE_KUBERNETES, seconds: 60 },
+      { set: NODE_PROGRAMS, seconds: 150 },
+      { set: CALICO, seconds: 120 },
+    ]
+  : []
+
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium, podman or Docker their tests skip. */
 const preparation: Preparation = {
-  builds: [
-    { set: CONTROL_PLANE, seconds: 400 },
-    // Minutes of building that only these tests need.
-    ...(wants(/argocd|fire/) ? [{ set: ARGOCD, seconds: 320 }] : []),
-    ...(onKind
-      ? [
-          { set: NODE_KUBERNETES, seconds: 60 },
-          { set: NODE_PROGRAMS, seconds: 150 },
-          { set: CALICO, seconds: 120 },
-        ]
-      : []),
-  ],
+  builds: [{ set: CONTROL_PLANE, seconds: 400 }, ...(wants(/argocd|fire/) ? [{ set: ARGOCD, seconds: 320 }] : [])],
   installs: [
     POSTGRES,
     REDIS,
@@ -71,21 +69,34 @@ const preparation: Preparation = {
   install,
 }
 
-const prepare = async (): Promise<readonly string[]> => {
-  for (const line of announce(preparation)) say(line)
-  await sweepFoldersOfTheDead()
+/** Says what went wrong; the names of what failed. */
+const attempt = async (what: string, work: () => Promise<void>): Promise<readonly string[]> => {
   try {
-    for (const { set } of preparation.builds) await ensureBinaries(set, say)
-    if (install) await ensureInstalled(preparation.installs, say)
-    if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
+    await work()
     return []
   } catch (error) {
     say(error instanceof SetupError ? error.message : String(error))
-    return ['preparing the test servers']
+    return [what]
   }
 }
 
-const unprepared = await prepare()
+const prepareServers = () =>
+  attempt('preparing the test servers', async () => {
+    for (const line of announce({ ...preparation, builds: [...preparation.builds, ...kindBuilds] })) say(line)
+    await sweepFoldersOfTheDead()
+    for (const { set } of preparation.builds) await ensureBinaries(set, say)
+    if (install) await ensureInstalled(preparation.installs, say)
+  })
+
+const prepareKind = () =>
+  attempt('preparing kind', async () => {
+    for (const { set } of kindBuilds) await ensureBinaries(set, say)
+    if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
+  })
+
+const unprepared = [...(await prepareServers())]
+const preparingKind = prepareKind()
+const kindIsReady = async (): Promise<void> => void unprepared.push(...(await preparingKind))
 const failedChecks = await runChecks(say)
 const {
   tally: tests,
@@ -95,6 +106,12 @@ const {
   {
     filter,
     options,
+    parts: everything
+      ? [
+          { projects: ['unit', 'integration'], ready: () => Promise.resolve() },
+          { projects: ['kind'], ready: kindIsReady },
+        ]
+      : [{ projects: [], ready: kindIsReady }],
     // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,
     ...(changedSince !== undefined && {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
@@ -67,6 +68,8 @@ const goBuild = async (set: BinarySet, source: string, output: string, signal?: 
   })
   const group = go.pid
   if (group === undefined) return void (await closed)
+  // Tests that need nothing of it run beside it.
+  setPriority(group, constants.priority.PRIORITY_LOW)
   const kill = () => signalGroup(group, 'SIGKILL')
   guardGroup(group)
   signal?.addEventListener('abort', kill)

@@ -74,6 +74,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   ],
   'test/': [],
   'test/harness/global.ts': ON_SERVERS,
+  'test/harness/shared-control-plane.ts': ON_SERVERS,
   'README.md': ['test/integration/docs/'],
   'SECURITY.md': ['test/integration/docs/'],
   'CODE_OF_CONDUCT.md': [],

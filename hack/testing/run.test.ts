@@ -7,45 +7,75 @@ import { temporaryFolder } from '../process/folder.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Runs two files of this folder, of which a change chooses those that it affects, and prints what came of it. */
-const PROGRAM = `
-import { affectedTests } from ${JSON.stringify(join(import.meta.dirname, 'changed.ts'))}
+/** The beginning of a program, and its end, which prints what came of `end`. */
+const IMPORTS = `
 import { runTests } from ${JSON.stringify(join(import.meta.dirname, 'run.ts'))}
-const { tally, cost } = await runTests({
+`
+const PRINT = `
+const files = end.cost.files.map(({ file }) => file)
+const { tally: { failed, passed }, cost } = end
+console.log(JSON.stringify({ failed, passed, files, measured: cost.total > 0 }))
+process.exit()
+`
+
+/** Runs two files of this folder, of which a change chooses those that it affects. */
+const AFFECTED = `${IMPORTS}
+import { affectedTests } from ${JSON.stringify(join(import.meta.dirname, 'changed.ts'))}
+const end = await runTests({
   filter: ['hack/testing/tally.test.ts', 'hack/testing/arguments.test.ts'],
   options: { project: ['unit'] },
   again: false,
   select: (vitest, files) => affectedTests(vitest, files, process.argv.slice(1)),
 }, () => undefined)
-const files = cost.files.map(({ file }) => file)
-console.log(JSON.stringify({ failed: tally.failed, hasPassed: tally.passed > 0, files, measured: cost.total > 0 }))
-process.exit()
-`
+${PRINT}`
 
-const affectedBy = async (path: string): Promise<unknown> => {
+/** Runs one file twice, the second time when something is ready. */
+const PARTS = `${IMPORTS}
+const parts = ['one', 'other'].map((name) => ({ projects: ['unit'], ready: async () => console.log(name, 'is ready') }))
+const end = await runTests({ filter: ['hack/testing/ci.test.ts'], options: {}, again: false, parts }, () => undefined)
+${PRINT}`
+
+interface Printed {
+  /** Those before the end. */
+  readonly lines: readonly string[]
+  readonly end: unknown
+}
+
+const runProgram = async (program: string, ...programArgs: readonly string[]): Promise<Printed> => {
   const cache = await temporaryFolder('run')
   onTestFinished(() => rm(cache, { recursive: true }))
   const { VITEST: _, ...env } = process.env
-  const args = ['--input-type=module', '--eval', PROGRAM, path]
+  const args = ['--input-type=module', '--eval', program, ...programArgs]
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: ROOT,
     env: { ...env, MUSTER_CACHE: cache },
   })
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+  const lines = stdout.trim().split('\n')
+  return { lines: lines.slice(0, -1), end: JSON.parse(lines.at(-1) ?? '') }
 }
 
 // It starts a whole run of its own.
 test('of the files that fit, a change runs those that it affects, and what they cost is known', {
   timeout: 240_000,
 }, async () => {
-  expect(await affectedBy('hack/testing/tally.ts')).toEqual({
+  const { end } = await runProgram(AFFECTED, 'hack/testing/tally.ts')
+  expect(end).toEqual({
     failed: [],
-    hasPassed: true,
+    passed: expect.toSatisfy((passed: number) => passed > 0),
     files: ['hack/testing/tally.test.ts'],
     measured: true,
   })
 })
 
 test('a change that affects none of them runs nothing, and that is no failure', async () => {
-  expect(await affectedBy('README.md')).toMatchObject({ failed: [], hasPassed: false, files: [] })
+  const { end } = await runProgram(AFFECTED, 'README.md')
+  expect(end).toMatchObject({ failed: [], passed: 0, files: [] })
+})
+
+test('parts run one after the other, each when it is ready, and count together', { timeout: 240_000 }, async () => {
+  const { lines, end } = await runProgram(PARTS)
+  const file = 'hack/testing/ci.test.ts'
+  expect(end).toMatchObject({ failed: [], passed: 2, files: [file, file] })
+  const told = lines.flatMap((line) => /^\w+ is ready|ci\.test\.ts/.exec(line)?.[0] ?? [])
+  expect(told).toEqual(['one is ready', 'ci.test.ts', 'other is ready', 'ci.test.ts'])
 })

@@ -14,8 +14,18 @@ export interface RunEnd {
   readonly cost: RunCost
 }
 
+/** Tests that run together. */
+export interface TestPart {
+  /** Projects of vitest's configuration; none for those that the options name. */
+  readonly projects: readonly string[]
+  /** Settles when all is done that can be done for the part to have what it needs; its tests say what they lack. */
+  ready(): Promise<void>
+}
+
 /** Which tests to run. */
 export interface TestSelection {
+  /** One after the other: the servers that one shares have stopped before the next begins. One that has all when undefined. */
+  readonly parts?: readonly TestPart[]
   /** Parts of files' paths; all files when empty. */
   readonly filter: readonly string[]
   /** vitest's. */
@@ -36,38 +46,58 @@ const NEVER_ENDED: Outcome = {
 /** Milliseconds between two looks at what processes cost. */
 const LOOK_EVERY = 2_000
 
+const EVERYTHING: readonly TestPart[] = [{ projects: [], ready: () => Promise.resolve() }]
+
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
 export const runTests = async (selection: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
   const startedAt = performance.now()
-  const counting = countingReporter()
   const timing = runReporter(readDurations())
-  const vitest = await createVitest('test', {
-    ...selection.options,
-    watch: false,
-    // Its summary would be a second live line.
-    reporters: [['default', { summary: false }], counting, timing],
-  })
   const processes = processCosts()
   const looking = setInterval(processes.look, LOOK_EVERY)
-  const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
+  const outcomes: Outcome[] = []
+  for (const { projects, ready } of selection.parts ?? EVERYTHING) {
+    await ready()
+    outcomes.push(await runPart(selection, projects, timing, say))
+  }
   processes.look()
-  // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
-  process.exitCode = 0
-  await vitest.close()
-  const foundAtTheEnd = process.exitCode !== 0
   clearInterval(looking)
   // A part of a file says nothing of how long the file takes.
   const whole = selection.options.testNamePattern === undefined
   if (whole) writeDurations(Object.fromEntries(timing.costs().map(({ file, seconds }) => [file, seconds])))
   return {
-    tally: foundAtTheEnd ? { ...tally, failed: [...tally.failed, 'the end of the run: see above'] } : tally,
-    unsteady,
+    tally: total(outcomes.map(({ tally }) => tally)),
+    unsteady: outcomes.flatMap(({ unsteady }) => unsteady),
     cost: {
       files: timing.costs(),
       programs: processes.programs(),
       total: processes.total(),
       seconds: (performance.now() - startedAt) / 1000,
     },
+  }
+}
+
+const runPart = async (
+  selection: TestSelection,
+  projects: readonly string[],
+  timing: RunReporter,
+  say: (line: string) => void,
+): Promise<Outcome> => {
+  const counting = countingReporter()
+  const vitest = await createVitest('test', {
+    ...selection.options,
+    ...(projects.length > 0 && { project: [...projects] }),
+    watch: false,
+    // Its summary would be a second live line.
+    reporters: [['default', { summary: false }], counting, timing],
+  })
+  const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
+  // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
+  process.exitCode = 0
+  await vitest.close()
+  const foundAtTheEnd = process.exitCode !== 0
+  return {
+    tally: foundAtTheEnd ? { ...tally, failed: [...tally.failed, 'the end of the run: see above'] } : tally,
+    unsteady,
   }
 }
 

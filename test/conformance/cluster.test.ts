@@ -1,12 +1,14 @@
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assets } from '#hack/cluster/assets.ts'
 import type { Cluster, ClusterProvider, ClusterRequest } from '#hack/cluster/cluster.ts'
 import { existing } from '#hack/cluster/existing.ts'
 import { privateKindMissing, startPrivateKind } from '#hack/cluster/kind/private.ts'
 import { local } from '#hack/cluster/local/provider.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureDebianRoot } from '#hack/debian/root.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { writeImageArchive } from '#hack/image/archive.ts'
 import { NODE_PACKAGES } from '#hack/kindnode/node-root.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
@@ -40,13 +42,14 @@ const kind: ClusterProvider = {
   },
 }
 
-const connection = inject('controlPlane')
+/** One that somebody else started. */
+const somebodys = await local.start({ request: {}, say: console.error })
+afterAll(() => somebodys.stop())
 
 const CASES: Readonly<Record<string, Case>> = {
   existing: {
     provider: existing,
-    request: { kubeconfig: connection.kubeconfig },
-    noNodes: 'the shared control plane has no nodes',
+    request: { kubeconfig: somebodys.kubeconfig },
   },
   assets: { provider: assets, request: {}, noNodes: "envtest's binaries have no scheduler" },
   local: { provider: local, request: {} },
@@ -57,8 +60,9 @@ const CASES: Readonly<Record<string, Case>> = {
 const envtestFolder = async (): Promise<string> => {
   const folder = join(await temporaryFolder('assets'), 'k8s')
   await mkdir(folder)
+  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   for (const name of ['etcd', 'kube-apiserver', 'kubectl']) {
-    await symlink(join(connection.binaries, name), join(folder, name))
+    await symlink(join(binaries, name), join(folder, name))
   }
   return folder
 }
