@@ -42,14 +42,14 @@ const kind: ClusterProvider = {
   },
 }
 
-/** One that somebody else started. */
-const somebodys = await local.start({ request: {}, say: console.error })
-afterAll(() => somebodys.stop())
+/** One that was there before. */
+const running = await local.start({ request: {}, say: console.error })
+afterAll(() => running.stop())
 
 const CASES: Readonly<Record<string, Case>> = {
   existing: {
     provider: existing,
-    request: { kubeconfig: somebodys.kubeconfig },
+    request: { kubeconfig: running.kubeconfig },
   },
   assets: { provider: assets, request: {}, noNodes: "envtest's binaries have no scheduler" },
   local: { provider: local, request: {} },
