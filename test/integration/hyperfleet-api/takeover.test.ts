@@ -321,6 +321,37 @@ describe.skipIf(missing)(`a Go service's database${missing ? ` (skipped: ${postg
     )
   })
 
+  test('CRASH: cut between an owner in deletion and what it owns, an API started, and a repeat', { timeout: 600_000 }, async () => {
+    const { url } = await source([
+      { id: id(3), name: 'chicago', deleted_time: REPORTED, generation: 2 },
+      { ...POOL, owner: { id: id(3), kind: 'Cluster' }, deleted_time: REPORTED },
+    ])
+    const { url: blank } = await source([])
+    for (let after = 1; after < 200; after += 1) {
+      const { databaseUrl } = await freshPostgres()
+      await migrate(blank, { databaseUrl })
+      {
+        await using proxy = await postgresProxy(databaseUrl)
+        const muster = await startMuster(['migrate', 'hyperfleet', `--from=${url}`, `--to=${proxy.url}`])
+        const fuse = lightFuse({ after, background: /^$/, counted: () => undefined })
+        proxy.arm(fuse, () => muster.signal('SIGKILL'))
+        await muster.exited
+        proxy.disarm()
+      }
+      const there = await query(databaseUrl, 'select id from resources')
+      if (there.length === 0) continue
+      console.error('cut after', after, there)
+      if (there.length === 2) break
+      const api = await serve({ databaseUrl })
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      await api.stop()
+      const result = await migrate(url, { databaseUrl })
+      console.error(result)
+      expect(result.isWhole).toBe(true)
+      return
+    }
+  })
+
   // API-131
   test('is whole after a cut at any statement and a repeat', { timeout: 600_000 }, async () => {
     const { url } = await source([BOSTON, POOL, { id: id(3), name: 'chicago', deleted_time: REPORTED, generation: 2 }])
