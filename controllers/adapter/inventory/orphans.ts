@@ -103,14 +103,14 @@ export const pruneOrphans = async (
   const kinds = new RestMapper(transport, clock)
   const result = { deleted: 0, waiting: 0 }
   const findUsed = (of: readonly OrphanedObject[]) => findInUse(of, { api, namespace, apiClient, signal })
-  // After the objects were seen: who takes one later changes it.
+  // After the objects were seen: taking one later changes it.
   let inUse = await findUsed(orphans.flatMap(({ objects }) => objects))
   for (const { inventory, why, objects, held, proves } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
     if (!isStill) continue
-    const lookAgain = async (of: readonly OrphanedObject[]): Promise<readonly OrphanedObject[]> => {
+    const refresh = async (of: readonly OrphanedObject[]): Promise<readonly OrphanedObject[]> => {
       const found = await Promise.all(of.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
       return found.flatMap((one) => one ?? [])
     }
@@ -129,7 +129,7 @@ export const pruneOrphans = async (
         if (asked.has(entry) && !isTerminating(object)) result.deleted++
       }
       if (isChanged && ++attempts === MAX_ATTEMPTS) break
-      left = await lookAgain(left)
+      left = await refresh(left)
       if (isChanged) {
         inUse = await findUsed(left)
         isTaken ||= !left.every(isFree)

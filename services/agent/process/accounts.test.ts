@@ -8,7 +8,7 @@ import { openAccounts } from './accounts.ts'
 const RANGE = { first: 2_100_000_000, last: 2_100_000_100 }
 
 // AGENT-43
-test('an account that could not be written down is given to nobody until it is; those that are written down stay', async () => {
+test('an account that could not be written down is given to no placement until it is; those that are written down stay', async () => {
   const file = join(await temporaryFolder('accounts'), 'program-accounts.json')
   const accounts = await openAccounts(file, RANGE, 'agent', silent)
   const one = await accounts.of('one')
