@@ -62,7 +62,7 @@ export const accountHost = ({ setpriv, folder, accounts }: AccountHostOptions): 
     const uid = accounts.known(key) ?? (owner === agentUid() ? await accounts.of(key) : owner)
     if (owner !== uid) await giveFolder(path, owner, uid)
     // By the account itself: whatever it has put there leads no further than its own rights.
-    await run(setpriv, [...asAccount(uid), '/bin/sh', '-c', EMPTY, path], { cwd: '/' })
+    await run(setpriv, [...asAccount(uid), '/bin/sh', '-c', EMPTY, path], { cwd: '/', env: {} })
     await rmdir(path)
   },
 })
