@@ -1,7 +1,7 @@
 /** POOL-48: what counts of the time that an installation takes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { API_REACHABLE, type ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { API_REACHABLE, type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type InstallWatch, nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
 import { buildSummaryStatus } from './status.ts'
 
@@ -86,3 +86,38 @@ test('passes that come often enough count all of the time, to a second for each 
     }),
   )
 })
+
+test('CLUSTER-23: waits for a quota count for nothing, however they alternate with an installation', () => {
+  const waited = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 40 }), isWaiting: fc.boolean() }))
+  fc.assert(
+    fc.property(waited, (parts) => {
+      let deployment = aDeployment()
+      let minute = 0
+      let installing = 0
+      const pass = (isWaiting: boolean) => {
+        const watch = nextInstallWatch(deployment, new Date(BEGIN + minute * MINUTE), isWaiting)
+        deployment = { ...aDeployment(watch), status: { ...aDeployment(watch).status, conditions: waiting(isWaiting) } }
+      }
+      pass(false)
+      for (const { minutes, isWaiting } of parts) {
+        pass(isWaiting)
+        for (let at = 0; at < minutes; at += 1) {
+          minute += 1
+          if (!isWaiting) installing += 1
+          pass(isWaiting)
+        }
+      }
+      expect(deployment.status?.installWatch?.seconds).toBeLessThanOrEqual(installing * 60)
+    }),
+  )
+})
+
+const waiting = (is: boolean) => [
+  {
+    type: 'Ready',
+    status: 'False' as const,
+    reason: is ? QUOTA_EXCEEDED : 'Installing',
+    message: '',
+    lastTransitionTime: '2026-03-01T08:00:00Z',
+  },
+]

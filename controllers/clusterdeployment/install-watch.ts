@@ -6,6 +6,7 @@ import {
   API_REACHABLE,
   type ClusterDeployment,
   type ClusterDeploymentStatus,
+  QUOTA_EXCEEDED,
 } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 
@@ -20,6 +21,7 @@ const MAX_COUNTED_MS = 2 * WATCH_INTERVAL_MS
 export const nextInstallWatch = (
   { spec, status }: Pick<ClusterDeployment, 'spec' | 'status'>,
   now: Date,
+  isWaitingForQuota = false,
 ): InstallWatch | undefined => {
   if (spec.installed) return undefined
   const before = status?.installWatch
@@ -28,6 +30,9 @@ export const nextInstallWatch = (
   // Adapters could not report either: what they installed meanwhile is told from now on. POOL-75.
   if (findCondition(status?.conditions, API_REACHABLE)?.status === 'False') return { seconds: before.seconds, until }
   const since = now.getTime() - Date.parse(before.until)
+  // While it waited it was not being installed: CLUSTER-23.
+  if (findCondition(status?.conditions, 'Ready')?.reason === QUOTA_EXCEEDED)
+    return isWaitingForQuota && since >= 0 && since < WATCH_INTERVAL_MS ? before : { seconds: before.seconds, until }
   if (since >= 0 && since < WATCH_INTERVAL_MS) return before
   const counted = Math.min(Math.max(since, 0), MAX_COUNTED_MS)
   return { seconds: before.seconds + Math.floor(counted / 1_000), until }

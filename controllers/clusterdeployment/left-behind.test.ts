@@ -58,6 +58,12 @@ const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [],
   return leftBehind
 }
 
+interface Report {
+  readonly Health?: string
+  readonly generation?: number
+  readonly at?: string
+}
+
 describe('CLUSTER-42: what adapters left of a lost cluster', () => {
   test('is nothing when all its adapters have tasks here and none of these has an inventory of it', async () => {
     expect(await judge(lost(['Dns', 'PullSecret']), { tasks: ['dns', 'pull-secret'] })).toBeUndefined()
@@ -90,12 +96,21 @@ describe('CLUSTER-42: what adapters left of a lost cluster', () => {
 
   test('is said by the adapters themselves in the archive, where the record went as it should, or after they had cleaned up', async () => {
     expect(await judge(lost(['Member']), { archived: { statuses: [] } })).toBeUndefined()
-    const forced = (adapter: string, applied: string) => ({
-      forced: { by: 'x', reason: 'y' },
-      statuses: [{ adapter, conditions: [{ type: 'Applied', status: applied }] }],
-    })
+    const deleted_time = '2026-03-01T07:00:00.000000Z'
+    const forced = (adapter: string, Applied: string, more: Report = {}) => {
+      const { Health = 'True', generation = 2, at = '2026-03-01T07:30:00.000000Z' } = more
+      const conditions = Object.entries({ Applied, Health }).map(([type, status]) => ({ type, status }))
+      return {
+        forced: { by: 'x', reason: 'y' },
+        resource: { id: ID, generation: 2, deleted_time },
+        statuses: [{ adapter, observed_generation: generation, last_report_time: at, conditions }],
+      }
+    }
     expect(await judge(lost(['Member']), { archived: forced('member', 'False') })).toBeUndefined()
     expect(await judge(lost(['Member']), { archived: forced('member', 'True') })).toContain('Member')
+    // Of what was there before the deletion, or of an installation that is half done.
+    for (const more of [{ Health: 'False' }, { generation: 1 }, { at: '2026-03-01T06:00:00.000000Z' }])
+      expect(await judge(lost(['Member']), { archived: forced('member', 'False', more) })).toContain('Member')
     expect(await judge(lost([]), { archived: forced('late', 'True') })).toContain('Late')
   })
 })

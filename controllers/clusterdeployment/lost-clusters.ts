@@ -7,6 +7,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import type { Api } from '#operator/client/api.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { type ArchivedResource, reportersWhenArchived } from '#services/hyperfleet-api/client/archived.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { STOPPED } from './conditions.ts'
 import { NOTHING_LEFT } from './labels.ts'
@@ -73,26 +74,14 @@ export class LostClusters {
   }
 }
 
-interface Archived {
-  readonly forced?: unknown
-  readonly statuses?: readonly {
-    readonly adapter: string
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
-  }[]
-}
-
 /** The archive says how a record went; one that it does not have was lost with its database. @throws HyperFleetError */
-const readArchived = async ({ hyperfleet, signal }: LossSources, id: string): Promise<Archived | undefined> =>
-  ((await hyperfleet.getArchived('clusters', id, signal)) as Archived | null) ?? undefined
+const readArchived = async ({ hyperfleet, signal }: LossSources, id: string): Promise<ArchivedResource | undefined> =>
+  ((await hyperfleet.getArchived('clusters', id, signal)) as ArchivedResource | null) ?? undefined
 
-/** Conditions of adapters that said something of the cluster and not, before it was removed by force, that all of it is gone. */
-const reportersOf = ({ status }: ClusterDeployment, archived: Archived | undefined): readonly string[] => {
-  const done = new Set(
-    (archived?.statuses ?? [])
-      .filter(({ conditions = [] }) => conditions.some(({ type, status: is }) => type === 'Applied' && is === 'False'))
-      .map(({ adapter }) => adapterConditionType(adapter)),
-  )
-  const reported = (archived?.statuses ?? []).map(({ adapter }) => adapterConditionType(adapter))
+/** Conditions of adapters that said something of the cluster, but of those that the API waited for no longer when it was removed by force. */
+const reportersOf = ({ status }: ClusterDeployment, archived: ArchivedResource | undefined): readonly string[] => {
+  const { awaited, done } = archived === undefined ? { awaited: [], done: [] } : reportersWhenArchived(archived)
   const mirrored = (status?.conditions ?? []).flatMap(({ type }) => (type.endsWith(ADAPTER_SUFFIX) ? [type] : []))
-  return [...new Set([...reported, ...mirrored])].filter((type) => !done.has(type)).toSorted()
+  const all = new Set([...awaited.map(adapterConditionType), ...mirrored])
+  return [...all.difference(new Set(done.map(adapterConditionType)))].toSorted()
 }

@@ -40,10 +40,7 @@ export const buildStatus = (
     powerState: power ?? null,
     ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
     reachability: nextReachability(deployment, decision, finding) ?? null,
-    // While it waits for a quota it is not being installed.
-    ...(decision.quota === undefined && {
-      installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now) ?? null,
-    }),
+    installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now, decision.quota !== undefined) ?? null,
     ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
     ...(record !== undefined && {
       hyperfleet: { id: record.id, href: record.href, generation: record.generation },
