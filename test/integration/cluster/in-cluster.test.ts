@@ -7,7 +7,7 @@ import { imageTags } from '#hack/image/local/images.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { gitRepository } from '#test/harness/git.ts'
 import { deviceKeys, devicePods, gitServer, postgresServer } from '#test/harness/ground/kind/pods.ts'
-import { argoFolder } from '#test/harness/ground/kind.ts'
+import { argoFolder } from '#test/harness/ground/kind/argocd.ts'
 import { withManagers, withVolumes } from '#test/harness/ground/managers.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
