@@ -10,6 +10,7 @@ import { managerCommand } from './manager/command.ts'
 import { migrateCommand } from './migrate/command.ts'
 import { natsCommand } from './nats/command.ts'
 import { poolCommand } from './pool/command.ts'
+import { securityCommand } from './security/command.ts'
 import { sentinelCommand } from './sentinel/command.ts'
 import { usageError } from './usage.ts'
 import { versionCommand } from './version/command.ts'
@@ -35,6 +36,7 @@ export const program = (): Command => {
     claimCommand(),
     hostedCommand(),
     sentinelCommand(),
+    securityCommand(),
     agentCommand(),
     fleetCommand(),
     natsCommand(),

@@ -79,7 +79,7 @@ export interface PlacementRow {
   /** What the device was given, and what it said that it has. */
   readonly givenRevision: number | undefined
   readonly answered: number | undefined
-  /** What the device said last. */
+  /** Why it is not as wanted; where there is nothing to say of that, what the device said last. */
   readonly message: string | undefined
   /** By the clock of the device: RFC 3339. */
   readonly at: string | undefined

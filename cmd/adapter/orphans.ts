@@ -37,7 +37,10 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
         process.stderr.write(
           `${proofCount} stay as proof of whose an object is, until the task that has it too has applied it\n`,
         )
-      if (waiting > 0) process.stderr.write(`${waiting} wait for others that are still there: run it again later\n`)
+      if (waiting > 0)
+        process.stderr.write(
+          `${waiting} wait for others that are still there, or are written all the time: run it again later\n`,
+        )
     })
   } catch (error) {
     if (error instanceof RequestError) throw new Failure(`--hyperfleet-url: ${error.message}`, { cause: error })

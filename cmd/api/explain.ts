@@ -61,7 +61,7 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
   if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })
   if (error instanceof ForeignLayoutError && options.databaseUrl !== undefined)
     return explainDatabase('--database-url', options.databaseUrl, error)
-  if (error instanceof LayoutError) {
+  if (error instanceof LayoutError || error instanceof TakeoverError) {
     const place =
       options.databaseUrl === undefined
         ? `--data-dir: the database in ${options.dataDir}`

@@ -19,6 +19,8 @@ export const filesIn = (folder: string) => {
     certificate: path('tls.crt'),
     key: path('tls.key'),
     ca: path('ca.crt'),
+    /** Every authority whose certificate the server may still show. */
+    loadedCa: path('loaded-ca.crt'),
     /** The seed of our own key, which never leaves the pod. */
     system: path('system.nk'),
   }
@@ -54,6 +56,17 @@ export const keepSystemKey = async ({ system }: ServerFiles): Promise<string> =>
   return pair.getPublicKey()
 }
 
+/**
+ * Writes the authorities. What the server has loaded may be of another one, which is lost: it is trusted by us alone, until the server
+ * has been told.
+ */
+const keepCa = async ({ ca, loadedCa }: ServerFiles, authorities: readonly KeyPair[]): Promise<void> => {
+  const now = bundleOf(authorities)
+  const before = (await textOf(loadedCa)) ?? (await textOf(ca)) ?? ''
+  await write(loadedCa, before.includes(now) ? before : `${before}${now}`)
+  await write(ca, now)
+}
+
 /** Signs another certificate when the one that is there will end, is for other hosts or of another authority. @returns whether it did */
 export const keepCertificate = async (
   files: ServerFiles,
@@ -61,7 +74,7 @@ export const keepCertificate = async (
   hosts: readonly string[],
   now: number,
 ): Promise<boolean> => {
-  await write(files.ca, bundleOf(authorities))
+  await keepCa(files, authorities)
   const [certificate, key] = [await textOf(files.certificate), await textOf(files.key)]
   if (certificate !== undefined && key !== undefined && (await isGood({ certificate, key }, authorities, hosts, now)))
     return false
@@ -107,7 +120,7 @@ export const reload = async (url: string, files: ServerFiles): Promise<void> => 
     servers: url,
     name: 'muster nats',
     reconnect: false,
-    ...tlsOptions(url, files.ca),
+    ...tlsOptions(url, files.loadedCa),
     ...(authenticator !== undefined && { authenticator }),
   })
   try {
@@ -115,6 +128,7 @@ export const reload = async (url: string, files: ServerFiles): Promise<void> => 
     const { error } = (await connection.request(subject, '', { timeout: RELOAD_TIMEOUT_MS })).json<Reloaded>()
     if (error !== undefined)
       throw new Failure(`nats-server does not take its configuration: ${error.description ?? JSON.stringify(error)}`)
+    await write(files.loadedCa, (await textOf(files.ca)) ?? '')
   } finally {
     await connection.close()
   }

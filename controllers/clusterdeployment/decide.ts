@@ -2,7 +2,7 @@
 import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition, type KstatusInput } from '#operator/model/conditions.ts'
 import { FAILING } from './conditions.ts'
-import { countAttempts } from './install-attempts.ts'
+import { attemptsLimit, countAttempts, describeLimit } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
@@ -141,9 +141,8 @@ const decideUnregistered = ({ deployment, readLeaseProblem, otherUser, installCo
       stopped: { reason: 'RecordGone', message },
     }
   }
-  const { installAttemptsLimit: limit } = spec
-  if (limit !== undefined && was.failed >= limit)
-    return { ...was, step: NOTHING, ...attemptsExhausted(was.failed, limit, undefined) }
+  if (was.failed >= (attemptsLimit(deployment) ?? Number.POSITIVE_INFINITY))
+    return { ...was, step: NOTHING, ...attemptsExhausted(deployment, was.failed, undefined) }
   if (readLeaseProblem !== undefined)
     return {
       ...was,
@@ -197,14 +196,13 @@ const decideRegistered = (
   now: Date,
 ): Decision => {
   const { spec, status } = deployment
-  const { installAttemptsLimit: limit } = spec
   const before = findCondition(status?.conditions, FAILING)
   const attempts = countAttempts(
     {
       record,
       installed: spec.installed,
       failed: status?.installAttempts ?? 0,
-      limit,
+      limit: attemptsLimit(deployment),
       failingSince: before?.status === 'True' ? Date.parse(before.lastTransitionTime) : undefined,
     },
     now,
@@ -230,7 +228,7 @@ const decideRegistered = (
     // Installations fail, and only what is installed is put to sleep.
     recheckAt: attempts.failsAt ?? asleepAt,
   }
-  if (attempts.isStopped) return { ...common, ...attemptsExhausted(attempts.failed, limit ?? 0, attempts.failing) }
+  if (attempts.isStopped) return { ...common, ...attemptsExhausted(deployment, attempts.failed, attempts.failing) }
   if (step !== common.step)
     return { ...common, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem ?? '') }
   return { ...common, kstatus: summarize(common, deployment, record, inStep && isThere) }
@@ -285,14 +283,10 @@ const summarize = (
 }
 
 const attemptsExhausted = (
+  deployment: ClusterDeployment,
   failed: number,
-  limit: number,
   failing: string | undefined,
 ): Pick<Decision, 'kstatus' | 'stopped'> => {
-  const last = failing === undefined ? '' : `; the last one: ${failing}`
-  const message = `${failed} of ${limit} attempts have failed${last}. Raise installAttemptsLimit to try again`
-  return {
-    kstatus: stalled('InstallAttemptsLimitReached', message),
-    stopped: { reason: 'InstallAttemptsLimitReached', message },
-  }
+  const stopped = describeLimit(deployment, failed, failing)
+  return { kstatus: stalled(stopped.reason, stopped.message), stopped }
 }

@@ -2,7 +2,7 @@
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
  * is another generation of the record, so that adapters begin anew (CLUSTER-5).
  */
-import { QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord, isReady, type RecordCondition } from './record/record.ts'
 
@@ -30,6 +30,28 @@ export interface AttemptInput {
   readonly limit: number | undefined
   /** Since when the present one is failing; undefined when it was not. Milliseconds since the epoch. */
   readonly failingSince: number | undefined
+}
+
+/** On a ClusterDeployment, "true", as Hive's: there is one attempt, whatever the limit says. CLUSTER-52. */
+const ONCE_ANNOTATION = 'hive.openshift.io/try-install-once'
+
+const isTriedOnce = ({ metadata }: ClusterDeployment): boolean => metadata.annotations?.[ONCE_ANNOTATION] === 'true'
+
+/** How many attempts may fail; undefined: as many as it takes. */
+export const attemptsLimit = (deployment: ClusterDeployment): number | undefined =>
+  isTriedOnce(deployment) ? 1 : deployment.spec.installAttemptsLimit
+
+/** Why no further attempt is made, by Hive's reasons. @param failing what adapters say of the last one */
+export const describeLimit = (
+  deployment: ClusterDeployment,
+  failed: number,
+  failing: string | undefined,
+): { readonly reason: string; readonly message: string } => {
+  const last = failing === undefined ? '' : `; the last one: ${failing}`
+  const message = `${failed} of ${attemptsLimit(deployment)} attempts have failed${last}`
+  return isTriedOnce(deployment)
+    ? { reason: 'InstallOnlyOnceSet', message: `${message}. Take the annotation ${ONCE_ANNOTATION} off to try again` }
+    : { reason: 'InstallAttemptsLimitReached', message: `${message}. Raise installAttemptsLimit to try again` }
 }
 
 const FAILURE_GRACE: ExponentialBackoff = { initial: 60_000, factor: 2, max: 3_600_000 }

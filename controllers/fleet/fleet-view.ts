@@ -3,6 +3,7 @@
 import type { DeploymentRow, DeviceRow, FleetView, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { DeploymentCache } from './cache/deployments.ts'
 import type { DeviceCache } from './cache/devices.ts'
+import { explainOffender } from './state/explain-placement.ts'
 import type { MatchedPlacement } from './state/fleet-queries.ts'
 import type { FleetState } from './state/fleet-state.ts'
 import { placementPhase } from './state/placement.ts'
@@ -55,16 +56,18 @@ export const createFleetView = (
   ofDevice: (name) => [...state.placedOn(name)].map(buildPlacementRow),
 })
 
-const buildPlacementRow = (known: MatchedPlacement): PlacementRow => {
+/** FLEET-100. */
+export const buildPlacementRow = (known: MatchedPlacement): PlacementRow => {
   const { deployment, device, entry, reported } = known
+  const phase = placementPhase(deployment, device, known)
   const answer = reported?.state.uid === deployment.uid ? reported.state : undefined
   return {
     deployment: deployment.key,
     device: device.name,
-    phase: placementPhase(deployment, device, known),
+    phase,
     givenRevision: entry?.desired?.payload.revision,
     answered: answer?.revision,
-    message: answer?.message,
+    message: explainOffender(deployment, known, phase) ?? answer?.message,
     at: answer?.at,
   }
 }

@@ -1,7 +1,9 @@
+import { globSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
+import { REFERENCE_FILES, REFERENCE_FOLDER } from '#cmd/security/reference.ts'
 import { ASSETS, readAsset } from '#services/dashboard/assets.ts'
 import { narrow } from './narrow.ts'
 import { requireBuiltins } from './require-builtins.ts'
@@ -56,6 +58,8 @@ export const bundle = async (folder: string, info: BuildInfo = checkoutInfo(root
     define: { 'globalThis.MUSTER_BUILD': JSON.stringify(JSON.stringify(info)) },
   })
   await cp(join(root, 'manifests/crds'), join(folder, 'crds'), { recursive: true })
+  for (const file of globSync([...REFERENCE_FILES], { cwd: root }))
+    await cp(join(root, file), join(folder, REFERENCE_FOLDER, file))
   await mkdir(join(folder, 'dashboard'))
   for (const name of ASSETS) await writeFile(join(folder, 'dashboard', name), await readAsset(name))
   return { info, metafile }

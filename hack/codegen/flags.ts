@@ -12,6 +12,7 @@ import { managerFlags } from '#cmd/manager/command.ts'
 import { migrateHiveFlags, migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
 import { natsFlags } from '#cmd/nats/command.ts'
 import { planFlags, renderFlags } from '#cmd/pool/command.ts'
+import { securityCheckFlags } from '#cmd/security/command.ts'
 import { sentinelPreviewFlags } from '#cmd/sentinel/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
 import { whyFlags } from '#cmd/why/command.ts'
@@ -54,6 +55,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   'sentinel preview': {
     does: 'Prints what SentinelConfigs would gain and lose, their pulses a minute, overlaps and gaps.',
     flags: sentinelPreviewFlags,
+  },
+  'security check': {
+    does: 'Prints what of the table of roles does not hold in an install, and how to put it right.',
+    flags: securityCheckFlags,
   },
   why: { does: 'Prints what a resource of the HyperFleet API waits for, and why.', flags: whyFlags },
   'migrate hyperfleet': {

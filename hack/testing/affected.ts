@@ -14,6 +14,7 @@ const DELIVERED = [
   'test/integration/cmd/',
   'test/integration/adapter/samples',
   'test/integration/image/',
+  'test/integration/security/',
   'test/e2e/',
 ]
 

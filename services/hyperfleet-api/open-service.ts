@@ -22,6 +22,7 @@ import { createKnownTotals } from './storage/known-totals.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
 import { createRoom } from './storage/room.ts'
 import { sharedTime } from './storage/shared-time.ts'
+import { refuseHalfTakenOver } from './takeover/under-way.ts'
 import { type Tracer, withTracing } from './tracing/tracer.ts'
 
 /** SQLite runs in this process, so nothing else is answered during a search; PostgreSQL has connections left for others. */
@@ -107,5 +108,6 @@ const openMeasuredDatabase = async (
     onCommitted: countReconciliations(registry),
   })
   closers.push(() => opened.close())
+  await refuseHalfTakenOver(opened.kysely)
   return withTracing(opened, tracer)
 }

@@ -19,34 +19,54 @@ const entry = {
   kind: 'ConfigMap',
   namespace: 'n',
   name: 'a',
+  uid: 'u',
   generation: 1,
   propagationPolicy: 'Background',
 } as const
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n', uid: 'u' } }
 const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }], proves: [] } as const
 
-const pruneWith = async (answers: Readonly<Record<string, object>>) => {
-  const deleted: string[] = []
+const CONFIG_MAP = '/api/v1/namespaces/n/configmaps/a'
+const INVENTORIES = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adapterinventories'
+/** The object, then its inventory. */
+const BOTH = [CONFIG_MAP, `${INVENTORIES}/dns-1`]
+
+interface Listed {
+  readonly tasks?: readonly string[]
+  readonly inventories?: readonly object[]
+}
+
+const listed = ({ tasks = [], inventories = [inventory] }: Listed = {}): Readonly<Record<string, object>> => ({
+  [TASK.replace(/\/[^/]*$/, '')]: { metadata: {}, items: tasks.map((name) => ({ metadata: { name } })) },
+  [INVENTORIES]: { metadata: {}, items: inventories },
+})
+
+/** @param refused so many deletions find that the object was written @returns what was asked to be deleted */
+const pruneWith = async (answers: Readonly<Record<string, object>>, { refused = 0 } = {}) => {
+  const deletions: string[] = []
   const transport = {
     async request({ method, path }: ApiRequest) {
-      if (method === 'DELETE') deleted.push(path)
-      const answer = method === 'DELETE' ? {} : answers[path]
-      if (answer === undefined) throw new ApiError({ kind: 'Status', code: 404, reason: 'NotFound' })
+      const isGone = deletions.filter((one) => one === path).length > refused
+      if (method === 'DELETE') {
+        deletions.push(path)
+        if (path === CONFIG_MAP && deletions.length <= refused)
+          throw new ApiError({ kind: 'Status', code: 409, reason: 'Conflict' })
+        return {}
+      }
+      const answer = { ...listed(), ...answers }[path]
+      if (answer === undefined || isGone) throw new ApiError({ kind: 'Status', code: 404, reason: 'NotFound' })
       return answer
     },
   } as unknown as Transport
-  await pruneOrphans([orphan], { transport, clock: systemClock, apiClient: undefined, signal })
-  return deleted
+  await pruneOrphans([orphan], { transport, clock: systemClock, namespace: 'n', apiClient: undefined, signal })
+  return deletions
 }
 
 const CORE = { '/api/v1': { resources: [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }] } }
 
 test('ADAPTER-81: what a task has is not pruned when the task is there again, and is while it is gone', async () => {
   expect(await pruneWith({ ...CORE, [TASK]: { metadata: { name: 'dns', namespace: 'n' } } })).toEqual([])
-  expect(await pruneWith(CORE)).toEqual([
-    '/api/v1/namespaces/n/configmaps/a',
-    '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adapterinventories/dns-1',
-  ])
+  expect(await pruneWith(CORE)).toEqual(BOTH)
 })
 
 test('ADAPTER-74: what is pruned goes in the order of `after`; what comes after something that stays is not asked to go', () => {
@@ -70,4 +90,19 @@ test('ADAPTER-96: an inventory stays that alone proves whose an object is which 
   expect(isProofOf({ ...unproven, uid }, [unproven, { ...unproven, uid }])).toBe(false)
   expect(isProofOf({ ...unproven, uid }, undefined)).toBe(false)
   expect(isProofOf(unproven, [unproven])).toBe(false)
+})
+
+test('ADAPTER-81: what another task has taken since the list was made is not pruned', async () => {
+  const spec = { ...inventory.spec, task: 'dns-v2', objects: [{ ...entry, uid: 'u' }] }
+  const taken = { metadata: { ...inventory.metadata, name: 'dns-v2-1', uid: 'mark2' }, spec }
+  expect(await pruneWith({ ...CORE, ...listed({ tasks: ['dns-v2'], inventories: [inventory, taken] }) })).toEqual([])
+  // Its task is gone, too.
+  expect(await pruneWith({ ...CORE, ...listed({ tasks: [], inventories: [inventory, taken] }) })).toEqual(BOTH)
+})
+
+test('ADAPTER-81: an object that is written meanwhile is looked at again, with those who have it, before it is pruned', async () => {
+  const later = { ...CORE, [CONFIG_MAP]: { ...object, metadata: { ...object.metadata, resourceVersion: '2' } } }
+  expect(await pruneWith(later, { refused: 1 })).toEqual([CONFIG_MAP, ...BOTH])
+  // By ten of them, one after the other.
+  expect(await pruneWith(later, { refused: 20 })).toEqual(Array.from({ length: 10 }, () => CONFIG_MAP))
 })

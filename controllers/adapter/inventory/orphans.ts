@@ -5,6 +5,7 @@
 import { AdapterInventory, type InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
+import { isConflict } from '#operator/client/errors.ts'
 import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -12,7 +13,7 @@ import { findCondition } from '#operator/model/conditions.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import type { HttpClient } from '../http/client.ts'
 import { ApiReader, NothingToDoError } from '../run/api-reader.ts'
-import { isTerminating } from '../run/resources/object.ts'
+import { isTerminating, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isOwn, keyOfEntry } from './entry.ts'
 
@@ -85,46 +86,101 @@ export const listOrphans = async ({
   return orphans
 }
 
+/** How often an object is looked at anew that others write while it is to be deleted. */
+const MAX_ATTEMPTS = 10
+
 /**
- * Deletes what is there and not held, each object by its uid, and the inventories of which nothing is left. Each inventory is judged
- * again before anything of it goes: the list may be minutes old, read by a person meanwhile. ADAPTER-81.
- * @returns how many objects were asked to go, and how many wait for others that are still there. @throws what the API server failed with
+ * Deletes what is there and not held, each object by its uid and in the state in which nothing else had it, and the inventories of which
+ * nothing is left. Each inventory is judged again before anything of it goes: the list may be minutes old, read by a person meanwhile.
+ * ADAPTER-81.
+ * @returns how many objects were asked to go, and how many wait for others that are still there, or are written all the time. @throws what the API server failed with
  */
 export const pruneOrphans = async (
   orphans: readonly Orphan[],
-  { transport, clock, apiClient, signal }: Pick<OrphanOptions, 'transport' | 'clock' | 'apiClient' | 'signal'>,
+  { transport, clock, namespace, apiClient, signal }: OrphanOptions,
 ): Promise<{ readonly deleted: number; readonly waiting: number }> => {
   const api = createApi(transport, { signal })
   const kinds = new RestMapper(transport, clock)
   const result = { deleted: 0, waiting: 0 }
+  const findUsed = (of: readonly OrphanedObject[]) => findInUse(of, { api, namespace, apiClient, signal })
+  // After the objects were seen: taking one later changes it.
+  let inUse = await findUsed(orphans.flatMap(({ objects }) => objects))
   for (const { inventory, why, objects, held, proves } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
     if (!isStill) continue
-    const { name, namespace, uid, resourceVersion } = inventory.metadata
+    const refresh = async (of: readonly OrphanedObject[]): Promise<readonly OrphanedObject[]> => {
+      const found = await Promise.all(of.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
+      return found.flatMap((one) => one ?? [])
+    }
+    const isFree = ({ entry }: OrphanedObject) => !inUse.has(keyOfEntry(entry))
+    const { name, namespace: where, uid, resourceVersion } = inventory.metadata
     const asked = new Set<InventoryObject>()
-    let left = objects
+    let left: readonly OrphanedObject[] = objects.filter(isFree)
+    // It may be the proof of whose an object is that was taken meanwhile: the next list says.
+    let isTaken = left.length < objects.length
+    let attempts = 0
     for (let next = nextToGo(left, asked); next.length > 0; next = nextToGo(left, asked)) {
+      let isChanged = false
       for (const { entry, object } of next) {
-        asked.add(entry)
-        if (isTerminating(object)) continue
-        const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
-        const { uid: objectUid } = object.metadata as { readonly uid?: string }
-        await api.delete(resource, entry.name ?? '', entry.namespace, {
-          uid: objectUid,
-          propagation: entry.propagationPolicy,
-        })
-        result.deleted++
+        if (isTerminating(object) || (await deleteSeen({ entry, object }, { api, kinds, signal }))) asked.add(entry)
+        else isChanged = true
+        if (asked.has(entry) && !isTerminating(object)) result.deleted++
       }
-      const found = await Promise.all(left.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
-      left = found.flatMap((one) => one ?? [])
+      if (isChanged && ++attempts === MAX_ATTEMPTS) break
+      left = await refresh(left)
+      if (isChanged) {
+        inUse = await findUsed(left)
+        isTaken ||= !left.every(isFree)
+        left = left.filter(isFree)
+      }
     }
     result.waiting += left.filter(({ entry, object }) => object !== undefined && !asked.has(entry)).length
-    if (left.length === 0 && proves.length === 0)
-      await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
+    if (left.length === 0 && proves.length === 0 && !isTaken)
+      await api.delete(AdapterInventory, name, where, { uid, resourceVersion })
   }
   return result
+}
+
+/** @returns false when the object is not as it was seen any more; then nothing was done. @throws what the API server failed with */
+const deleteSeen = async (
+  { entry, object }: { readonly entry: InventoryObject; readonly object: JsonObject },
+  { api, kinds, signal }: { readonly api: Api; readonly kinds: RestMapper; readonly signal: AbortSignal },
+): Promise<boolean> => {
+  const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
+  const { uid, resourceVersion } = metadataOf(object)
+  try {
+    const preconditions = { uid, resourceVersion, propagation: entry.propagationPolicy }
+    await api.delete(resource, entry.name ?? '', entry.namespace, preconditions)
+    return true
+  } catch (error) {
+    if (isConflict(error)) return false
+    throw error
+  }
+}
+
+/** Keys of those objects that the inventory of a task and a resource that are there has too. */
+const findInUse = async (
+  objects: readonly OrphanedObject[],
+  {
+    api,
+    namespace,
+    apiClient,
+    signal,
+  }: Pick<OrphanOptions, 'namespace' | 'apiClient' | 'signal'> & { readonly api: Api },
+): Promise<ReadonlySet<string>> => {
+  const keys = new Set(objects.map(({ entry }) => keyOfEntry(entry)))
+  const inUse = new Set<string>()
+  const inventories = await Array.fromAsync(api.list(AdapterInventory, { namespace }))
+  const tasks = new Set<string>()
+  for await (const { metadata } of api.list(AdapterTask, { namespace })) tasks.add(metadata.name)
+  for (const inventory of inventories) {
+    const shared = inventory.spec.objects.map(keyOfEntry).filter((key) => keys.has(key))
+    if (shared.length === 0 || !tasks.has(inventory.spec.task)) continue
+    if ((await whyGone(inventory, apiClient, signal)) === undefined) for (const key of shared) inUse.add(key)
+  }
+  return inUse
 }
 
 /**

@@ -63,10 +63,20 @@ export const imageTags = (): readonly string[] => [
 ]
 
 /** Archives for `load` of a kind cluster, made where the cache doesn't have them. @returns their paths */
-export const ensureImages = async (say: Say): Promise<readonly string[]> => {
+export const ensureImages = async (say: Say): Promise<readonly string[]> => [
+  ...(await ensureSuiteImages(say)),
+  ...(await ensureArchives([busybox, postgres, redis, argocd, git], say)),
+]
+
+/** Those of them that the suite can't be without. */
+export const ensureSuiteImages = (say: Say): Promise<readonly string[]> => ensureArchives([muster, nats], say)
+
+const ensureArchives = async (
+  sources: readonly ((say: Say) => Promise<ImageSource>)[],
+  say: Say,
+): Promise<readonly string[]> => {
   const archives: string[] = []
-  for (const source of [muster, nats, busybox, postgres, redis, argocd, git])
-    archives.push(await ensureArchive(await source(say), say))
+  for (const source of sources) archives.push(await ensureArchive(await source(say), say))
   return archives
 }
 

@@ -58,12 +58,16 @@ export const accountHost = ({ setpriv, folder, accounts }: AccountHostOptions): 
     const path = join(folder, key)
     const owner = await ownerOf(path)
     if (owner === undefined) return
+    // What was given in part, to this account or from one before, one account can remove only when it has all.
+    const uid = accounts.known(key) ?? (owner === agentUid() ? await accounts.of(key) : owner)
+    if (owner !== uid) await giveFolder(path, owner, uid)
     // By the account itself: whatever it has put there leads no further than its own rights.
-    if (owner !== process.getuid?.())
-      await run(setpriv, [...asAccount(owner), '/bin/sh', '-c', EMPTY, path], { cwd: '/' })
+    await run(setpriv, [...asAccount(uid), '/bin/sh', '-c', EMPTY, path], { cwd: '/', env: {} })
     await rmdir(path)
   },
 })
+
+const agentUid = (): number => process.getuid?.() ?? 0
 
 /** Also what the program has taken its own rights away from. The folder itself is in one of the agent. */
 const EMPTY = 'rm -rf -- "$0"; chmod -R u+rwX "$0"; rm -rf -- "$0"; :'
@@ -75,7 +79,7 @@ const prepareHome = async (path: string, placement: LocalPlacement, uid: number)
   if (owner === uid) return work
   await moveWork(workOf(placement.folder), work)
   await mkdir(work, { recursive: true, mode: 0o700 })
-  await giveFolder(path, owner ?? process.getuid?.() ?? 0, uid)
+  await giveFolder(path, owner ?? agentUid(), uid)
   return work
 }
 

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Clock } from '#operator/model/clock.ts'
 import { asAccount } from './confined-command.ts'
+import { hasEnded } from './process-table.ts'
 import { findSetpriv } from './setpriv.ts'
 
 const run = promisify(execFile)
@@ -20,7 +21,7 @@ export const processesOf = async (uid: number): Promise<readonly number[]> => {
 export const accountsOf = async (pid: number): Promise<readonly number[]> => {
   try {
     const status = await readFile(`/proc/${pid}/status`, 'utf8')
-    if (/^State:\s+[ZX]/m.test(status)) return []
+    if (/^State:\s+[ZX]/m.test(status) && (await hasEnded(pid))) return []
     return (/^Uid:\s+(.*)$/m.exec(status)?.[1] ?? '').split('\t').map(Number)
   } catch {
     return []

@@ -19,21 +19,25 @@ export const openAccounts = async (file: string, range: UidRange, agent: string,
   const byKey = parseAccounts(await readIfThere(file), range, () =>
     log.error('the accounts of programs are spoilt: they are chosen anew', { file }),
   )
-  let written: Promise<void> = Promise.resolve()
+  const written = new Set(byKey.keys())
+  let writing: Promise<void> = Promise.resolve()
+  const write = async (): Promise<void> => {
+    const all = [...byKey]
+    await replaceFile(file, JSON.stringify(Object.fromEntries(all)))
+    for (const [key] of all) written.add(key)
+  }
   return {
     known: (key) => byKey.get(key),
     async of(key) {
-      const found = byKey.get(key)
-      const uid = found ?? chooseUid(range, `${agent}/${key}`, new Set(byKey.values()))
+      const uid = byKey.get(key) ?? chooseUid(range, `${agent}/${key}`, new Set(byKey.values()))
       if (uid === undefined)
         throw new Error(`all accounts of --program-uids=${range.first}-${range.last} are taken: give it more of them`)
-      if (found === undefined) {
-        byKey.set(key, uid)
-        written = written
-          .catch(() => undefined)
-          .then(() => replaceFile(file, JSON.stringify(Object.fromEntries(byKey))))
+      byKey.set(key, uid)
+      // A write that failed holds up those alone whose account it had, and only until the next one.
+      if (!written.has(key)) {
+        writing = writing.catch(() => undefined).then(() => (written.has(key) ? undefined : write()))
+        await writing
       }
-      await written
       return uid
     },
   }

@@ -40,8 +40,8 @@ export const ownsGroup = async ({ pid, started }: ProcessIdentity): Promise<bool
 /** Instead of the start of a process that was over before it could be looked at. */
 const UNKNOWN_START = 'gone'
 
-/** `/proc/<pid>/stat`, whose second field is a name in parentheses that may hold anything. */
-const statOf = async (pid: number): Promise<readonly string[] | undefined> => {
+/** `/proc/<pid>/stat`, whose second field is a name in parentheses that may hold anything. @param pid also `<pid>/task/<thread>` */
+const statOf = async (pid: number | string): Promise<readonly string[] | undefined> => {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')
     return text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -64,8 +64,17 @@ const bootId = (): Promise<string> => {
 
 const fromProc = async (pid: number): Promise<ProcessIdentity | undefined> => {
   const stat = await statOf(pid)
-  if (stat === undefined || ['Z', 'X'].includes(stat[STATE] ?? '')) return undefined
+  if (stat === undefined || (await hasEnded(pid))) return undefined
   return { pid, started: await startOf(stat) }
+}
+
+/** Whether nothing of a process runs any more. Its first thread may end before the others: the process then only seems to have ended. */
+export const hasEnded = async (pid: number): Promise<boolean> => {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const states = await Promise.all(
+    threads.map(async (thread) => (await statOf(`${pid}/task/${thread}`))?.[STATE] ?? 'X'),
+  )
+  return states.every((state) => state === 'Z' || state === 'X')
 }
 
 const startOf = async (stat: readonly string[] | undefined): Promise<string> =>

@@ -42,6 +42,8 @@ const open = (dataDir: string | undefined): SqliteDatabase => {
 
 /** The shape of better-sqlite3, which Kysely expects, over node:sqlite, keeping recently used statements prepared. */
 const adapt = (database: DatabaseSync): SqliteDatabase => {
+  // A container with a read-only root has no folder for temporary files.
+  database.exec('pragma temp_store = memory')
   const beginTime = limitSearchTime(database)
   const prepared = new Map<string, SqliteStatement>()
   return {

@@ -8,6 +8,7 @@ import type { Source } from './source.ts'
 import type { SourceHeader, SourceRecord } from './source-record.ts'
 import { findDifferences, readNamed, readState, writeCopy } from './target.ts'
 import { translateRecord } from './translate.ts'
+import { beginTakeover, endTakeover } from './under-way.ts'
 
 /**
  * Takes over the records of a Go service.
@@ -15,7 +16,7 @@ import { translateRecord } from './translate.ts'
  *   source ─► order ─► for each: what the target has ─► decide ─► translate, write, read back, compare ─► outcome
  *
  * A record with its labels, conditions, references and reports is one transaction, with the note that it was copied: a cut
- * leaves whole records, and a repeat goes on after them.
+ * leaves whole records, and a repeat goes on after them; until one comes to its end, no API begins on them.
  */
 
 /** What became of a record. */
@@ -46,6 +47,7 @@ export const takeOver = async function* (
   const { ordered, circular } = orderRecords(source.headers)
   /** What a dry run would have copied. */
   const planned = new Set<string>()
+  if (!target.isDryRun) await target.database.transaction(beginTakeover)
   for (const { id, kind, name } of ordered) {
     const outcome = await takeOverRecord(source, target, entities, id, planned)
     if (outcome.outcome === 'copied') planned.add(id)
@@ -53,6 +55,7 @@ export const takeOver = async function* (
   }
   for (const { id, kind, name } of circular)
     yield { id, kind, name, outcome: 'not copied', reason: 'it is in a circle of records that reference each other' }
+  if (!target.isDryRun) await target.database.transaction(endTakeover)
 }
 
 const takeOverRecord = async (

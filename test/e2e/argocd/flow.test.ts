@@ -7,6 +7,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { KubeObject } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { muster } from '#test/integration/cmd/run.ts'
 import { type Stopwatch, stopwatch } from './times.ts'
 import { type Overrides, overridesOf } from './verdicts.ts'
 import {
@@ -115,6 +116,13 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
         throw new Error(`the rollout is ${JSON.stringify(status)} of generation ${metadata.generation}`)
       return found
     }, PATIENCE)
+
+  // SECURITY-1
+  test('of the install that Argo CD has made, muster security check has nothing to report', TIMEOUT, async () => {
+    const { code, output } = await muster(['security', 'check', `--kubeconfig=${world.cluster.kubeconfig}`])
+    expect(output).toMatch(/^\d+ checks made, nothing found, 0 not made$/)
+    expect(code).toBe(0)
+  })
 
   test('a commit that adds tasks with their accounts and rights: they are Ready, and Healthy', TIMEOUT, async () => {
     const commit = await world.declareTasks('Two tasks', ...TASKS)

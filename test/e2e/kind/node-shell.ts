@@ -36,6 +36,8 @@ export interface NodeShell {
   /** @param containerID containerd://…, of a container that runs */
   look(containerID: string): Promise<KernelView>
   signal(pid: number, name: string): Promise<void>
+  /** Runs a command with the files of the node. @returns what it printed */
+  run(...command: readonly string[]): Promise<string>
 }
 
 /** Waits for the pod itself. */
@@ -59,5 +61,6 @@ export const nodeShell = ({ kubectl }: KindNodes['cluster']): NodeShell => {
       return { pid: Number(lines[0]?.split(' ')[1]), status, root: mount[5]?.split(',') ?? [] }
     },
     signal: async (pid, name) => void (await run(`kill -${name} ${pid}`)),
+    run: (...command) => run(`nsenter -t 1 -m -- ${command.join(' ')}`),
   }
 }

@@ -58,11 +58,7 @@ export const stageWorld = async (): Promise<StageWorld> => {
   await cluster.kubectl('create', 'namespace', NAMESPACE)
   await nodes.apply([...database(NAMESPACE), NODE_SHELL])
   await nodes.rolledOut(DATABASE_NAMESPACE)
-  // The kinds first: what is of them can't be applied before they are served.
-  await applyFolder(nodes, join(CHECKOUT, 'manifests'))
-  await cluster.kubectl('wait', 'crds', '--all', '--for=condition=Established', PATIENCE)
-  await applyFolder(nodes, await stageOnASmallNode())
-  await nodes.rolledOut(NAMESPACE)
+  await applySuite(nodes, { resources: ['overlays/stage'] })
   const own = stack.move()
   return {
     ...nodes,
@@ -77,19 +73,40 @@ export const stageWorld = async (): Promise<StageWorld> => {
 }
 
 /**
- * The overlay, of which only the API, which answers all others, keeps its request of CPU: on a node of two cores a rolling
- * update would find no room for a second pod of each.
+ * Applies the suite, and waits for its pods. Only the API, which answers all others, keeps its request of CPU: on a node of two cores
+ * a rolling update would find no room for a second pod of each.
+ * @param parts folders of kustomize/
+ * @param more of the kustomization
+ * @param files that it names
  */
-const stageOnASmallNode = async (): Promise<string> => {
-  const folder = await temporaryFolder('stage')
+export const applySuite = async (
+  nodes: KindNodes,
+  parts: Parts,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<void> => {
+  // The kinds first: what is of them can't be applied before they are served.
+  await applyFolder(nodes, join(CHECKOUT, 'manifests'))
+  await nodes.cluster.kubectl('wait', 'crds', '--all', '--for=condition=Established', PATIENCE)
+  const folder = await temporaryFolder('suite')
   const patch = dump([{ op: 'replace', path: '/spec/template/spec/containers/0/resources/requests/cpu', value: '1m' }])
   const patches = ['Deployment', 'StatefulSet'].map((kind) => ({
     target: { kind, labelSelector: 'app.kubernetes.io/name!=hyperfleet-api' },
     patch,
   }))
-  const resources = [relative(folder, join(CHECKOUT, 'kustomize/overlays/stage'))]
-  await writeFile(join(folder, 'kustomization.yaml'), dump({ resources, patches }))
-  return folder
+  const [resources, components] = [parts.resources, parts.components ?? []].map((folders) =>
+    folders.map((name) => relative(folder, join(CHECKOUT, 'kustomize', name))),
+  )
+  const kustomization = dump({ resources, components, patches, ...more })
+  for (const [name, text] of Object.entries({ ...files, 'kustomization.yaml': kustomization }))
+    await writeFile(join(folder, name), text)
+  await applyFolder(nodes, folder)
+  await nodes.rolledOut(NAMESPACE)
+}
+
+interface Parts {
+  readonly resources: readonly string[]
+  readonly components?: readonly string[]
 }
 
 const applyFolder = async ({ cluster }: KindNodes, folder: string): Promise<void> => {

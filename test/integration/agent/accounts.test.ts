@@ -1,8 +1,9 @@
 /** Programs with accounts of their own, over the life of an agent. What they can't do: test/integration/security/agent-programs.test.ts. */
-import { chmod, lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, lchown, lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { accountHost } from '#services/agent/process/account-host.ts'
 import { NEEDED_CAPABILITIES } from '#services/agent/process/find-missing-rights.ts'
 import { startNats } from '#test/harness/index.ts'
 import { entry, eventually, program, startAgent, stateOf, untilState, type World, world } from './world.ts'
@@ -167,3 +168,32 @@ test.for(NEEDED_CAPABILITIES)('an agent without %s starts no programs, and says 
   expect(message).toContain(`this agent runs without ${missing}: no programs are started`)
   expect(message).toContain('--program-user=self')
 })
+
+/** Of the account of a placement and of the one that it had before, or of the agent. */
+const [GIVEN, BEFORE, AGENT] = [2_100_000_001, 2_100_000_002, 0]
+
+// AGENT-44
+test.for([
+  ['the agent', AGENT],
+  ['another account', BEFORE],
+] as const)(
+  'a folder that is given from %s goes whole with its Deployment, wherever the giving was broken off',
+  async ([, from]) => {
+    const folder = await temporaryFolder('programs')
+    await chmod(folder, 0o711)
+    const accounts = { of: () => Promise.resolve(GIVEN), known: () => GIVEN }
+    const host = accountHost({ setpriv: '/usr/bin/setpriv', folder, accounts })
+    const path = join(folder, 'key')
+    // In the order in which they are given.
+    const parts = ['hold', 'work/data/deep/file', 'work/data/deep', 'work/data', 'work', '.'].map((part) =>
+      join(path, part),
+    )
+    for (let given = 0; given <= parts.length; given += 1) {
+      await mkdir(join(path, 'work/data/deep'), { recursive: true, mode: 0o700 })
+      for (const file of ['hold', 'work/data/deep/file']) await writeFile(join(path, file), '')
+      for (const [at, part] of parts.entries()) await lchown(part, at < given ? GIVEN : from, at < given ? GIVEN : from)
+      await host.deleteFolder('key')
+      expect(await readdir(folder)).toEqual([])
+    }
+  },
+)

@@ -205,6 +205,25 @@ test('CLUSTER-5: an installation that fails is tried as often as it may be, then
   await manager.stop()
 })
 
+test('CLUSTER-52: with Hive’s annotation there is one attempt, whatever the limit; without it they go on', {
+  timeout: 120_000,
+}, async () => {
+  const manager = await the.manager({ clock: hurriedClock() })
+  const once = 'hive.openshift.io/try-install-once'
+  const declared = await the.declare('once', { installAttemptsLimit: 5 }, { annotations: { [once]: 'true' } })
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False', 'no such zone')
+  const stopped = await the.until('once', 'InstallOnlyOnceSet')
+  expect(findCondition(stopped.status?.conditions, 'ProvisionStopped')).toMatchObject({
+    status: 'True',
+    reason: 'InstallOnlyOnceSet',
+    message: `1 of 1 attempts have failed; the last one: Dns: no such zone. Take the annotation ${once} off to try again`,
+  })
+  await the.change('once', { metadata: { annotations: { [once]: null } } })
+  await the.eventually(async () => expect((await the.cluster(declared)).spec.installAttempt).toBe(2))
+  await manager.stop()
+})
+
 test('CLUSTER-23: a quota that is used up fails no attempt, for whatever time; what is wrong otherwise does, and room ends it', {
   timeout: 120_000,
 }, async () => {

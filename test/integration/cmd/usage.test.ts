@@ -13,7 +13,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster([])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: name a command (valid: manager, api, adapter, pool, claim, hosted, sentinel, agent, fleet, nats, why, migrate, crds, version)",
+        "output": "muster: name a command (valid: manager, api, adapter, pool, claim, hosted, sentinel, security, agent, fleet, nats, why, migrate, crds, version)",
       }
     `)
   })
@@ -22,13 +22,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['managr'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, claim, hosted, sentinel, agent, fleet, nats, why, migrate, crds, version)",
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, claim, hosted, sentinel, security, agent, fleet, nats, why, migrate, crds, version)",
       }
     `)
     expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, claim, hosted, sentinel, agent, fleet, nats, why, migrate, crds, version)",
+        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, claim, hosted, sentinel, security, agent, fleet, nats, why, migrate, crds, version)",
       }
     `)
   })

@@ -15,10 +15,13 @@ const MISSING =
 /** Bytes. The empty database and its log need less than one million. */
 const VOLUME = 4 * 1024 * 1024
 
-/** A volume that is seen by what is started with the prefix, as this folder; it goes with the test. */
-const smallVolume = async () => {
+/**
+ * A volume that is seen by what is started with the prefix, as this folder; it goes with the test.
+ * @param more commands that change what else is seen
+ */
+const smallVolume = async (more = ':') => {
   const folder = await temporaryFolder('small')
-  const mount = `mount -t tmpfs -o size=${VOLUME} none ${folder}; touch ${folder}/mounted; exec sleep 600`
+  const mount = `mount -t tmpfs -o size=${VOLUME} none ${folder}; ${more}; touch ${folder}/mounted; exec sleep 600`
   const holder = await startChild({
     command: 'unshare',
     args: ['--mount', '--propagation=private', 'sh', '-euc', mount],
@@ -29,6 +32,15 @@ const smallVolume = async () => {
   const seen = `/proc/${holder.pid}/root${folder}`
   await untilReady(holder, async () => existsSync(join(seen, 'mounted')))
   return { folder, seen, prefix: ['nsenter', '--mount', `--target=${holder.pid}`] as const }
+}
+
+/** As in a container with a read-only root: nothing but volumes can be written. */
+const NOTHING_ELSE = 'for m in / /tmp /var/tmp; do ! mountpoint -q $m || mount -o remount,bind,ro $m; done'
+
+const startIn = async ({ folder, prefix }: Awaited<ReturnType<typeof smallVolume>>) => {
+  const command = [...prefix, process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM] as const
+  const api = await startMuster(['api', `--data-dir=${folder}`, ...LISTEN], {}, command)
+  return { api, url: String((await api.line('the HyperFleet API is serving')).url) }
 }
 
 interface Answer {
@@ -51,11 +63,11 @@ const LISTEN = ['--bind-address', '--metrics-bind-address', '--health-probe-bind
 
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'an API whose volume is full', () => {
   test('says so to each write, keeps what it has confirmed, starts again, and goes on when there is room', async () => {
-    const { folder, seen, prefix } = await smallVolume()
+    const volume = await smallVolume()
+    const { seen } = volume
     const start = async () => {
-      const command = [...prefix, process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM] as const
-      const api = await startMuster(['api', `--data-dir=${folder}`, ...LISTEN], {}, command)
-      return { api, clusters: clustersOf(String((await api.line('the HyperFleet API is serving')).url)) }
+      const { api, url } = await startIn(volume)
+      return { api, clusters: clustersOf(url) }
     }
     await writeFile(join(seen, 'others'), new Uint8Array(VOLUME / 4))
     const first = await start()
@@ -91,3 +103,36 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an API whose volume is full',
     expect((await second.clusters('?pageSize=1')).body.total).toBe(confirmed + 1)
   })
 })
+
+// GITOPS-10
+test.skipIf(MISSING !== undefined)(
+  'an API that can write nothing but its volume keeps a cluster from its creation to its end',
+  async () => {
+    const volume = await smallVolume(NOTHING_ELSE)
+    const { api, url } = await startIn(volume)
+    await using _ = api
+    const call = async (method: string, path: string, body?: object) => {
+      const answer = await fetch(`${url}/api/hyperfleet/v1/clusters${path}`, {
+        method,
+        ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      })
+      return { status: answer.status, body: (await answer.json().catch(() => undefined)) as { readonly id: string } }
+    }
+    const { id } = (await call('POST', '', { name: 'whole-life', spec: {} })).body
+    const report = (generation: number, applied: 'True' | 'False') =>
+      call('PUT', `/${id}/statuses`, {
+        adapter: 'dns',
+        observed_generation: generation,
+        conditions: [
+          { type: 'Applied', status: applied },
+          { type: 'Available', status: applied },
+          { type: 'Health', status: 'True' },
+          { type: 'Finalized', status: applied === 'True' ? 'False' : 'True' },
+        ],
+      })
+    expect((await report(1, 'True')).status).toBeLessThan(300)
+    expect((await call('DELETE', `/${id}`)).status).toBeLessThan(300)
+    expect((await report(2, 'False')).status).toBeLessThan(300)
+    expect((await call('GET', `/${id}`)).status).toBe(404)
+  },
+)

@@ -321,6 +321,37 @@ describe.skipIf(missing)(`a Go service's database${missing ? ` (skipped: ${postg
     )
   })
 
+  // API-134
+  test('cut between an owner in deletion and what it owns: no API begins until it has come to its end, by a repeat', {
+    timeout: 600_000,
+  }, async () => {
+    const { url } = await source([
+      { id: id(3), name: 'chicago', deleted_time: REPORTED, generation: 2 },
+      { ...POOL, owner: { id: id(3), kind: 'Cluster' }, deleted_time: REPORTED },
+    ])
+    const { url: blank } = await source([])
+    for (let after = 1; ; after += 1) {
+      const target = await freshPostgres()
+      await migrate(blank, target)
+      {
+        await using proxy = await postgresProxy(target.databaseUrl)
+        const muster = await startMuster(['migrate', 'hyperfleet', `--from=${url}`, `--to=${proxy.url}`])
+        const fuse = lightFuse({ after, background: /^$/, counted: () => undefined })
+        proxy.arm(fuse, () => muster.signal('SIGKILL'))
+        await muster.exited
+        proxy.disarm()
+      }
+      const there = await query(target.databaseUrl, 'select id from resources')
+      if (there.length === 0) continue
+      expect(there).toHaveLength(1)
+      await expect(serve(target)).rejects.toThrow(/a takeover began at .* say muster migrate hyperfleet again/)
+      expect((await migrate(url, target)).isWhole).toBe(true)
+      expect(await query(target.databaseUrl, 'select id from resources')).toHaveLength(2)
+      await (await serve(target)).stop()
+      return
+    }
+  })
+
   // API-131
   test('is whole after a cut at any statement and a repeat', { timeout: 600_000 }, async () => {
     const { url } = await source([BOSTON, POOL, { id: id(3), name: 'chicago', deleted_time: REPORTED, generation: 2 }])
@@ -347,10 +378,11 @@ describe.skipIf(missing)(`a Go service's database${missing ? ` (skipped: ${postg
       const { databaseUrl, isCut } = await cutAfter(after)
       expect(isCut).toBe(true)
       // Each record with its reports, or nothing of it.
-      const half = `select id from takeovers full join resources using (id) where digest is null or document is null`
+      const half = `select id from takeovers full join resources using (id) where (digest is null or document is null) and id <> 'under-way'`
       expect(await query(databaseUrl, half)).toEqual([])
       const { isWhole } = await migrate(url, { databaseUrl })
       expect(isWhole).toBe(true)
+      expect(await query(databaseUrl, `select id from takeovers where id = 'under-way'`)).toEqual([])
       expect(await documents(databaseUrl)).toEqual(whole)
       expect(await query(databaseUrl, 'select resource_id, document from adapter_statuses order by 1, 2')).toEqual(
         await query(uncut.databaseUrl, 'select resource_id, document from adapter_statuses order by 1, 2'),

@@ -170,22 +170,39 @@ test('CLUSTER-25: the account of the certificates may read and patch the two Sec
   for (const args of none) expect([args, await may(...args)]).toEqual([args, false])
 })
 
+const controlPlanes = async () =>
+  (await kubelet.pods()).filter(({ metadata }) => metadata.labels['hosted-cluster'] !== undefined)
+
 const kept = async () =>
   (await clientOf(await kubeconfig()).readNamespacedConfigMap({ name: 'kept', namespace: 'default' })).data
 
 test('CLUSTER-26: hibernated, no pod of it runs and its data stay; it wakes up with them, and its kubeconfig is the same', async () => {
   const before = await secretOf(`${NAME}-admin-kubeconfig`)
   await change({ powerState: 'Hibernating' })
-  expect((await kubelet.pods()).filter(({ metadata }) => metadata.labels['hosted-cluster'])).toEqual([])
+  expect(await controlPlanes()).toEqual([])
   await vi.waitFor(() => expect(kubelet.running()).toEqual([]), PATIENCE)
   await change({ powerState: 'Running' })
   expect(await kept()).toEqual({ by: 'the test' })
   expect(await secretOf(`${NAME}-admin-kubeconfig`)).toEqual(before)
 })
 
+test('CLUSTER-51: an image set that names no release is told with its name, and the cluster stays as it is', async () => {
+  const before = await controlPlanes()
+  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(NAME, { imageSet: 'openshift-v4.20' }) })
+  await world.pulse(first.id)
+  await vi.waitFor(async () => {
+    const told = await report(first.id)
+    expect(told).toContain('names no release of Kubernetes')
+    expect(told).toContain('openshift-v4.20')
+  }, PATIENCE)
+  const uids = (pods: typeof before) => pods.map(({ metadata }) => metadata.uid)
+  expect(uids(await controlPlanes())).toEqual(uids(before))
+  expect(await kept()).toEqual({ by: 'the test' })
+})
+
 test('CLUSTER-26: another image set is another release, which is there when the cluster is Ready', async () => {
   await change({ imageSet: 'kubernetes-v1.36.4' })
-  const [pod] = (await kubelet.pods()).filter(({ metadata }) => metadata.labels['hosted-cluster'])
+  const [pod] = await controlPlanes()
   const images = [...(pod?.spec.initContainers ?? []), ...(pod?.spec.containers ?? [])].map(({ image }) => image)
   expect(images.filter((image) => image.endsWith(':v1.36.4'))).toHaveLength(2)
   expect(await kept()).toEqual({ by: 'the test' })

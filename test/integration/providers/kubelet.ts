@@ -7,7 +7,7 @@ import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { type Child, startChild } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { type ControlPlane, startMuster } from '#test/harness/index.ts'
+import { type ControlPlane, RestError, startMuster } from '#test/harness/index.ts'
 
 interface Container {
   readonly name: string
@@ -67,8 +67,14 @@ export const startKubelet = async (plane: ControlPlane, namespace: string): Prom
       .replaceAll('$(POD_IP)', '127.0.0.1')
 
   const pods = async () => (await plane.rest<{ items: readonly Pod[] }>('GET', `${base}/pods`)).items
-  const report = (pod: Pod, status: object) =>
-    plane.rest('PATCH', `${base}/pods/${pod.metadata.name}/status`, { status })
+  const report = async (pod: Pod, status: object): Promise<void> => {
+    try {
+      await plane.rest('PATCH', `${base}/pods/${pod.metadata.name}/status`, { status })
+    } catch (error) {
+      // It was deleted meanwhile.
+      if (!(error instanceof RestError && error.status === 404)) throw error
+    }
+  }
 
   const runJob = async (pod: Pod): Promise<void> => {
     const [container] = pod.spec.containers

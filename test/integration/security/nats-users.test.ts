@@ -234,11 +234,8 @@ test('a slip in one device’s key leaves that device out, and no other', async 
     two: two.publicKey,
   })
   await world.lets(two)
-  const warned = world.keeper
-    .log()
-    .filter(({ level }) => level === 'warn')
-    .map(({ msg }) => msg)
-  for (const name of ['mistyped', 'Upper', 'pump']) expect(warned.join('\n')).toContain(`nats-devices: ${name} `)
+  for (const name of ['mistyped', 'Upper', 'pump'])
+    await world.keeper.line(({ level, msg }) => level === 'warn' && msg.startsWith(`nats-devices: ${name} `))
   // Removed, it is let in no more.
   const connection = await world.asDevice(two)
   await world.declare({ pump: pump.publicKey, thief: thief.publicKey })
@@ -287,4 +284,15 @@ test('what a server without users had is in the accounts of those who need it: b
   expect(message?.string()).toBe('one')
   expect(await streamsOf(api)).toEqual(['hyperfleet-events'])
   await after.keeper.line(({ level, stream }) => level === 'warn' && stream === 'of-others')
+})
+
+// NATS-3, NATS-5
+test('an authority that was deleted is made anew, and the server goes on with it: what changes then is in force', async () => {
+  await using own = await natsWorld(plane)
+  await own.as('nats-fleet')
+  await plane.kubectl('delete', 'secret', 'nats-authority', `--namespace=${own.namespace}`)
+  await own.keeper.line('NATS has a new certificate')
+  const late = newDevice()
+  await own.declare({ late: late.publicKey })
+  await own.lets(late)
 })

@@ -5,7 +5,8 @@ import { privateKindMissing, startPrivateKind } from '#hack/cluster/kind/private
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
-import { ensureImages, imagesMissing } from '#hack/image/local/images.ts'
+import { ensureImages, ensureSuiteImages, imagesMissing } from '#hack/image/local/images.ts'
+import { enforcePolicies } from '#hack/kindnode/calico.ts'
 import type { Reach } from '#test/harness/connection.ts'
 import { type ControlPlane, reach } from '#test/harness/controlplane.ts'
 
@@ -25,13 +26,24 @@ export interface KindNodes extends AsyncDisposable {
 /** Why there can be none here, and what to do; undefined when there can. */
 export const kindClusterMissing = (): string | undefined => privateKindMissing() ?? imagesMissing()
 
+export interface KindOptions {
+  /** Nothing but the images of the suite itself: no PostgreSQL, Argo CD or Git. */
+  readonly suiteAlone?: boolean
+  /** Archives of further images. */
+  readonly archives?: readonly string[]
+  /** NetworkPolicies are enforced. */
+  readonly enforcing?: boolean
+}
+
 /** Starts one. Stop it, or take it with `await using`. */
-export const kindCluster = async (): Promise<KindNodes> => {
+export const kindCluster = async (options: KindOptions = {}): Promise<KindNodes> => {
   await using stack = new AsyncDisposableStack()
-  const archives = await ensureImages(console.error)
+  const { suiteAlone = false, archives = [], enforcing = false } = options
+  const images = await (suiteAlone ? ensureSuiteImages : ensureImages)(console.error)
   const kind = await startPrivateKind({ say: console.error })
   stack.defer(() => kind.stop())
-  for (const archive of archives) await kind.load(archive)
+  for (const archive of [...images, ...archives]) await kind.load(archive)
+  if (enforcing) await enforcePolicies(kind, console.error)
   const cluster = reach(await adminOf(kind))
   const own = stack.move()
   return {

@@ -1,3 +1,4 @@
+import { restrictedProblems } from '#cmd/security/checks/pods.ts'
 import { each, type Rule } from './manifest.ts'
 import { type Container, WORKLOADS, type Workload, workloadOf } from './workload.ts'
 
@@ -15,23 +16,8 @@ const inContainers = (problem: (container: Container) => string | undefined): Ru
     }),
   )
 
-/** Kubernetes: Pod Security Standards, restricted; and a root file system that can't be written. */
-export const restricted: Rule = (objects) => [
-  ...inPods(({ template: { spec } }) => {
-    const { runAsNonRoot, runAsUser, seccompProfile } = spec.securityContext ?? {}
-    return [
-      ...(runAsNonRoot === true ? [] : ['set securityContext.runAsNonRoot']),
-      ...(runAsUser !== undefined && runAsUser > 0 ? [] : ['name a user by number in securityContext.runAsUser']),
-      ...(seccompProfile?.type === 'RuntimeDefault' ? [] : ['set seccompProfile.type: RuntimeDefault']),
-    ]
-  })(objects),
-  ...inContainers(({ securityContext }) => {
-    const { allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } = securityContext ?? {}
-    if (allowPrivilegeEscalation !== false) return 'set allowPrivilegeEscalation: false'
-    if (readOnlyRootFilesystem !== true) return 'set readOnlyRootFilesystem: true'
-    return capabilities?.drop?.includes('ALL') ? undefined : 'drop ALL capabilities'
-  })(objects),
-]
+/** Kubernetes: Pod Security Standards, restricted; and a root file system that can't be written. As `muster security check` asks it of a cluster. */
+export const restricted: Rule = inPods(({ template: { spec } }) => restrictedProblems(spec))
 
 /** A token is in a pod only when it says for whom. */
 export const tokensAreMeant: Rule = inPods(({ template: { spec } }) =>

@@ -1,3 +1,4 @@
+import type { PodSpec } from '#cmd/security/model.ts'
 import { type LabelSelector, type Labels, matches, selectorOf } from '#operator/model/selector.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
@@ -47,7 +48,7 @@ export interface Workload {
       readonly automountServiceAccountToken?: boolean
       readonly serviceAccountName?: string
       readonly containers: readonly Container[]
-      readonly volumes?: readonly object[]
+      readonly volumes?: PodSpec['volumes']
     }
   }
 }

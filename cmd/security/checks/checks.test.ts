@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'vitest'
+import type { Check, Container, KindName, Objects, Rule } from '../model.ts'
+import { KINDS } from '../observe.ts'
+import { exitCodeOfReport, runChecks } from '../report.ts'
+import { grantsOf } from './grants.ts'
+import { allChecks } from './index.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+
+/** Objects as written here; every other kind has none. */
+const objects = (given: Partial<Record<KindName, readonly object[]>>): Objects =>
+  Object.fromEntries((Object.keys(KINDS) as KindName[]).map((kind) => [kind, given[kind] ?? []])) as unknown as Objects
+
+/** What one check says of them, with nothing shipped but what is given. */
+const found = (
+  id: string,
+  given: Partial<Record<KindName, readonly object[]>>,
+  { shipped = {}, trustedSubjects = [] }: { shipped?: typeof given; trustedSubjects?: readonly string[] } = {},
+): readonly string[] => {
+  const check = allChecks({ trustedSubjects }).find((each) => each.id === id)
+  if (check === undefined) throw new Error(`there is no check ${id}`)
+  return check
+    .find(objects(given), [{ folder: 'kustomize/base', objects: objects(shipped) }])
+    .map(({ where, what }) => `${where}: ${what}`)
+}
+
+const SECRETS: Rule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
+
+/** A ClusterRole with rules, and its binding. */
+const bound = (rules: readonly Rule[], ...subjects: readonly object[]) => ({
+  ClusterRole: [{ metadata: { name: 'r' }, rules }],
+  ClusterRoleBinding: [{ metadata: { name: 'b' }, roleRef: { kind: 'ClusterRole', name: 'r' }, subjects }],
+})
+
+const ALL: Rule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }
+
+describe('rights', () => {
+  test.each<[string, Rule, readonly string[]]>([
+    ['a verb', { apiGroups: [''], resources: ['pods/exec'], verbs: ['create'] }, ['create *']],
+    ['every verb', { apiGroups: [''], resources: ['pods/exec'], verbs: ['*'] }, ['create *', 'get *']],
+    ['every subresource of that name', { apiGroups: ['*'], resources: ['*/exec'], verbs: ['get'] }, ['get *']],
+    [
+      'names',
+      { apiGroups: [''], resources: ['pods/exec'], resourceNames: ['a', 'b'], verbs: ['get'] },
+      ['get a', 'get b'],
+    ],
+    ['the resource without its subresource', { apiGroups: [''], resources: ['pods'], verbs: ['*'] }, []],
+    ['another group', { apiGroups: ['apps'], resources: ['*'], verbs: ['*'] }, []],
+  ])('a rule with %s allows what Kubernetes allows by it', (_, rule, allowed) => {
+    const grants = grantsOf([rule], [{ resources: ['pods:exec'], verbs: ['create', 'get'] }])
+    expect(grants.map(({ verb, name }) => `${verb} ${name}`)).toEqual(allowed)
+  })
+
+  test('an administrator, and Kubernetes itself, is no finding; all users as administrators, or an account of Muster, is one', () => {
+    const subjects = [
+      { kind: 'User', name: 'root' },
+      { kind: 'Group', name: 'system:masters' },
+      { kind: 'ServiceAccount', name: 'job-controller', namespace: 'kube-system' },
+    ]
+    expect(found('rights-secrets', bound([ALL], ...subjects))).toEqual([])
+    const others = [
+      { kind: 'Group', name: 'system:authenticated' },
+      { kind: 'ServiceAccount', name: 'task', namespace: NAMESPACE },
+    ]
+    expect(found('rights-secrets', bound([ALL], ...others))).toEqual([
+      'ClusterRoleBinding b: group:system:authenticated may get, list, watch, create, update, patch, delete, deletecollection secrets',
+      'ClusterRoleBinding b: system:serviceaccount:hyperfleet-system:task may get, list, watch, create, update, patch, delete, deletecollection secrets',
+    ])
+  })
+
+  test('what the install ships is no finding, in one namespace when it is shipped for one, and of names when for names', () => {
+    const account = { kind: 'ServiceAccount', name: 'nats', namespace: NAMESPACE }
+    const role = (rules: readonly Rule[]) => ({
+      Role: [{ metadata: { name: 'r', namespace: NAMESPACE }, rules }],
+      RoleBinding: [
+        { metadata: { name: 'b', namespace: NAMESPACE }, roleRef: { kind: 'Role', name: 'r' }, subjects: [account] },
+      ],
+    })
+    const shipped = role([{ ...SECRETS, resourceNames: ['seed'] }])
+    expect(found('rights-secrets', shipped, { shipped })).toEqual([])
+    expect(found('rights-secrets', role([SECRETS]), { shipped })).toHaveLength(1)
+    expect(
+      found('rights-secrets', bound([{ ...SECRETS, resourceNames: ['seed'] }], account), { shipped }),
+    ).toHaveLength(1)
+    expect(found('rights-secrets', role([SECRETS]), { shipped: bound([SECRETS], account) })).toEqual([])
+  })
+
+  test('who is trusted is named as RBAC names it', () => {
+    const given = bound([SECRETS], { kind: 'Group', name: 'audit' })
+    expect(found('rights-secrets', given, { trustedSubjects: ['audit'] })).toHaveLength(1)
+    expect(found('rights-secrets', given, { trustedSubjects: ['group:audit'] })).toEqual([])
+  })
+})
+
+const deployment = (name: string, container: Partial<Container>) => ({
+  Deployment: [{ metadata: { name }, spec: { template: { spec: { containers: [{ name: 'one', ...container }] } } } }],
+})
+
+describe('settings', () => {
+  test.each<[string, Partial<Container>]>([
+    ['a toggle', { args: ['api', '--auth-kubernetes'] }],
+    ['an argument', { args: ['api', '--auth-issuer=https://issuer'] }],
+    ['two words', { command: ['/usr/local/bin/muster', 'api'], args: ['--auth-issuer', 'https://issuer'] }],
+    ['a variable', { args: ['api'], env: [{ name: 'MUSTER_AUTH_ISSUER', value: 'https://issuer' }] }],
+    ['a variable from elsewhere', { args: ['api'], env: [{ name: 'MUSTER_AUTH_ISSUER' }] }],
+    ['a file that may say it', { args: ['api', '--config=/etc/muster/config.yaml'] }],
+    ['another program', { command: ['sh'], args: ['api'] }],
+  ])('an API asks for tokens by %s', (_, container) => {
+    expect(found('api-authentication', deployment('api', container))).toEqual([])
+  })
+
+  test.each<[string, Partial<Container>]>([
+    ['none', { args: ['api'] }],
+    ['a toggle that is off', { args: ['api', '--auth-kubernetes=false'] }],
+  ])('an API asks for no token by %s', (_, container) => {
+    expect(found('api-authentication', deployment('api', container))).toHaveLength(1)
+  })
+
+  test.each([['/var/run/secrets/hyperfleet'], ['/var'], ['/'], ['/etc/nats/seed']])('tasks may not read %s', (path) => {
+    const args = ['manager', '--controllers=adapter', `--adapter-files=/data,${path}`]
+    expect(found('task-files', deployment('adapter', { args }))).toHaveLength(1)
+  })
+
+  test.each([['/data'], ['/var/running'], ['']])('tasks may read %s', (path) => {
+    expect(found('task-files', deployment('adapter', { args: ['manager', `--adapter-files=${path}`] }))).toEqual([])
+  })
+})
+
+describe('traffic', () => {
+  const policy = (name: string, spec: object) => ({
+    NetworkPolicy: [{ metadata: { name, namespace: NAMESPACE }, spec: { podSelector: {}, ...spec } }],
+  })
+  const anywhere = [{ ipBlock: { cidr: '0.0.0.0/0' } }]
+
+  test('devices may come to NATS from anywhere, at its port alone', () => {
+    const from = (ports: readonly object[]) => policy('nats-devices', { ingress: [{ from: anywhere, ports }] })
+    expect(found('open-traffic', from([{ port: 4222, protocol: 'TCP' }]))).toEqual([])
+    expect(found('open-traffic', from([{ port: 8222 }]))).toEqual([
+      'NetworkPolicy hyperfleet-system/nats-devices: ingress from anywhere, at 8222',
+    ])
+    expect(found('open-traffic', from([]))).toHaveLength(1)
+  })
+
+  test('what the install opens is no finding under its own name and for its own pods', () => {
+    const shipped = policy('api-server', { egress: [{ ports: [{ port: 443 }] }] })
+    expect(found('open-traffic', shipped, { shipped })).toEqual([])
+    expect(found('open-traffic', policy('mine', { egress: [{ ports: [{ port: 443 }] }] }), { shipped })).toHaveLength(1)
+  })
+
+  test('a policy of some pods closes nothing for the others', () => {
+    const types = { policyTypes: ['Ingress', 'Egress'] }
+    const some = policy('some', { ...types, podSelector: { matchLabels: { app: 'api' } } })
+    expect(found('default-deny', some)).toHaveLength(2)
+    expect(found('default-deny', policy('all', types))).toEqual([])
+  })
+})
+
+describe('projects of Argo CD', () => {
+  const project = (spec: object) => ({ AppProject: [{ metadata: { name: 'muster-declared' }, spec }] })
+  const shipped = project({
+    destinations: [{ namespace: NAMESPACE }],
+    namespaceResourceWhitelist: [{ group: 'hive.openshift.io', kind: 'ClusterPool' }],
+  })
+  const said = (spec: object) => found('argocd-projects', project(spec), { shipped })
+
+  test('an administrator may add what gives no rights, and namespaces of teams', () => {
+    const namespaceResourceWhitelist = [{ group: 'external-secrets.io', kind: 'ExternalSecret' }]
+    expect(said({ namespaceResourceWhitelist, destinations: [{ namespace: 'team-a' }] })).toEqual([])
+  })
+
+  test.each<[string, object]>([
+    ['no list', {}],
+    ['Secrets', { namespaceResourceWhitelist: [{ group: '', kind: 'Secret' }] }],
+    ['a pattern', { namespaceResourceWhitelist: [{ group: 'rbac*', kind: 'Role' }] }],
+    [
+      'rights in the cluster',
+      { namespaceResourceWhitelist: [], clusterResourceWhitelist: [{ group: '*', kind: '*' }] },
+    ],
+    ['the namespace of Argo CD', { namespaceResourceWhitelist: [], destinations: [{ namespace: 'argocd' }] }],
+    ['every namespace', { namespaceResourceWhitelist: [], destinations: [{ server: '*' }] }],
+  ])('a project with %s is a finding', (_, spec) => {
+    expect(said(spec)).toHaveLength(1)
+  })
+})
+
+describe('NATS', () => {
+  const nats = (conf: string) => ({
+    StatefulSet: [
+      {
+        metadata: { name: 'nats' },
+        spec: {
+          template: {
+            spec: {
+              initContainers: [{ name: 'users', args: ['nats', '--output=/etc/muster-nats'] }],
+              containers: [{ name: 'nats', args: ['--config=/etc/nats/nats.conf'] }],
+              volumes: [{ name: 'config', configMap: { name: 'nats-abc' } }],
+            },
+          },
+        },
+      },
+    ],
+    ConfigMap: [{ metadata: { name: 'nats-abc' }, data: { 'nats.conf': conf } }],
+  })
+
+  test.each([
+    ['include ../muster-nats/users.conf\nport: 4222\n', 0],
+    ['# include users.conf\nport: 4222\n', 1],
+    ['include users.conf\nno_auth_user: guest\n', 1],
+    ['include users.conf\nwebsocket { port: 80, no_tls: true }\n', 1],
+  ])('the configuration %j has %i findings', (conf, count) => {
+    expect(found('nats-users', nats(conf))).toHaveLength(count)
+  })
+})
+
+/** SECURITY-2. */
+describe('a report', () => {
+  const checks: readonly Check[] = allChecks({ trustedSubjects: [] }).filter(({ id }) => id === 'namespace')
+  const namespace = (labels: object) => [{ metadata: { name: NAMESPACE, labels } }]
+  const reportOf = (seen: unknown) =>
+    runChecks(checks, { ...objects({}), Namespace: seen } as never, [{ folder: '', objects: objects({}) }])
+
+  test.each<[string, unknown, number]>([
+    ['nothing was found', namespace({ 'pod-security.kubernetes.io/enforce': 'restricted' }), 0],
+    ['something was', namespace({}), 1],
+    ['it could not be read', { unread: 'forbidden' }, 2],
+  ])('when %s', (_, seen, code) => {
+    expect(exitCodeOfReport(reportOf(seen))).toBe(code)
+  })
+})

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '#operator/model/resource.ts'
+import { LINES } from '../lines.ts'
+import { defineCheck, NAMESPACE, type NetworkPolicySpec, nameOf, shippedOf, type TrafficRule } from '../model.ts'
+
+const isEmpty = (selector: NetworkPolicySpec['podSelector']): boolean =>
+  Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
+
+const DIRECTIONS = ['Ingress', 'Egress'] as const
+
+/** Both directions of every pod are closed but for what policies open. SECURITY-4. */
+export const defaultDenyCheck = defineCheck('default-deny', ['NetworkPolicy'], ({ NetworkPolicy: policies }) =>
+  DIRECTIONS.filter(
+    (direction) =>
+      !policies.some(({ spec }) => isEmpty(spec.podSelector) && (spec.policyTypes ?? ['Ingress']).includes(direction)),
+  ).map((direction) => ({
+    line: LINES.traffic,
+    where: nameOf('NetworkPolicy', { namespace: NAMESPACE, name: 'default-deny' }),
+    what: `no policy of all pods has the type ${direction}: what no other policy names is open`,
+    todo: 'apply it again from kustomize/base/network',
+  })),
+)
+
+const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
+
+/** Whether a rule says of no end where it is, apart from ports. */
+const isAnywhere = ({ from, to }: TrafficRule): boolean => {
+  const peers = [...(from ?? []), ...(to ?? [])]
+  return peers.length === 0 || peers.some(({ ipBlock }) => ipBlock !== undefined && ANYWHERE.has(ipBlock.cidr))
+}
+
+/** Devices may come from anywhere: NATS lets in keys that it knows, by TLS. */
+const isOfDevices = ({ metadata }: KubeObject<NetworkPolicySpec>, { ports = [] }: TrafficRule): boolean =>
+  metadata.name.startsWith('nats') && ports.length > 0 && ports.every(({ port }) => port === 'client' || port === 4222)
+
+/** No rule opens a way to or from anywhere, apart from those that the install opens. SECURITY-4. */
+export const openTrafficCheck = defineCheck(
+  'open-traffic',
+  ['NetworkPolicy'],
+  ({ NetworkPolicy: policies }, shipped) => {
+    const known = shippedOf(shipped, 'NetworkPolicy')
+    return policies.flatMap((policy) => {
+      const { metadata, spec } = policy
+      const own = known.find(
+        (each) => each.metadata.name === metadata.name && isDeepStrictEqual(each.spec.podSelector, spec.podSelector),
+      )
+      const open = (['ingress', 'egress'] as const).flatMap((direction) =>
+        (spec[direction] ?? [])
+          .filter((rule) => isAnywhere(rule) && !isOfDevices(policy, rule))
+          .filter((rule) => own?.spec[direction]?.some((each) => isDeepStrictEqual(each, rule)) !== true)
+          .map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`),
+      )
+      const where = nameOf('NetworkPolicy', metadata)
+      return open.map((what) => ({
+        line: LINES.traffic,
+        where,
+        what,
+        todo: 'name the peers and the ports, or delete it',
+      }))
+    })
+  },
+)
+
+const portsOf = ({ ports = [] }: TrafficRule): string =>
+  ports.length === 0 ? 'at every port' : `at ${ports.map(({ port }) => port ?? 'every port').join(', ')}`

@@ -1,0 +1,81 @@
+import { LINES } from '../lines.ts'
+import {
+  type Container,
+  defineCheck,
+  NAMESPACE,
+  nameOf,
+  type Objects,
+  type PodSpec,
+  type WorkloadSpec,
+} from '../model.ts'
+
+/** What runs pods for as long as it is there. */
+export const WORKLOAD_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const
+type Workloads = Pick<Objects, (typeof WORKLOAD_KINDS)[number]>
+
+/** A workload with its kind and name. */
+export interface NamedWorkload {
+  readonly where: string
+  readonly pod: PodSpec
+}
+
+export const workloadsOf = (objects: Workloads): readonly NamedWorkload[] =>
+  WORKLOAD_KINDS.flatMap((kind) =>
+    objects[kind].map(({ metadata, spec }: { metadata: { name: string }; spec: WorkloadSpec }) => ({
+      where: nameOf(kind, metadata),
+      pod: spec.template.spec,
+    })),
+  )
+
+export const containersOf = ({ initContainers = [], containers }: PodSpec): readonly Container[] => [
+  ...initContainers,
+  ...containers,
+]
+
+/** What a pod lacks of the Pod Security Standard "restricted", and of a root file system that can't be written, as what to set. */
+export const restrictedProblems = (spec: PodSpec): readonly string[] => {
+  const { runAsNonRoot, runAsUser, seccompProfile } = spec.securityContext ?? {}
+  const shares = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter((field) => spec[field] === true)
+  const paths = (spec.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined)
+  return [
+    ...(runAsNonRoot === true ? [] : ['set securityContext.runAsNonRoot']),
+    ...(runAsUser !== undefined && runAsUser > 0 ? [] : ['name a user by number in securityContext.runAsUser']),
+    ...(seccompProfile?.type === 'RuntimeDefault' ? [] : ['set seccompProfile.type: RuntimeDefault']),
+    ...shares.map((field) => `take out ${field}`),
+    ...paths.map(({ name }) => `take out the hostPath of the volume ${name}`),
+    ...containersOf(spec).flatMap((container) => {
+      const problem = containerProblem(container)
+      return problem === undefined ? [] : [`container ${container.name}: ${problem}`]
+    }),
+  ]
+}
+
+const containerProblem = ({ securityContext }: Container): string | undefined => {
+  const { allowPrivilegeEscalation, privileged, readOnlyRootFilesystem, capabilities } = securityContext ?? {}
+  if (privileged === true) return 'take out privileged'
+  if (allowPrivilegeEscalation !== false) return 'set allowPrivilegeEscalation: false'
+  if (readOnlyRootFilesystem !== true) return 'set readOnlyRootFilesystem: true'
+  if (capabilities?.drop?.includes('ALL') !== true) return 'drop ALL capabilities'
+  return (capabilities.add ?? []).length === 0 ? undefined : 'add no capabilities'
+}
+
+/** Pods run without rights on their node. SECURITY-5. */
+export const podsCheck = defineCheck('pods', WORKLOAD_KINDS, (objects) =>
+  workloadsOf(objects).flatMap(({ where, pod }) => {
+    const problems = restrictedProblems(pod)
+    const what = 'its pods have more rights on their node than those of the install'
+    return problems.length === 0 ? [] : [{ line: LINES.pods, where, what, todo: problems.join('; ') }]
+  }),
+)
+
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
+
+/** The namespace refuses other pods. SECURITY-5. */
+export const namespaceCheck = defineCheck('namespace', ['Namespace'], ({ Namespace: [namespace] }) => {
+  const where = nameOf('Namespace', { name: NAMESPACE })
+  if (namespace === undefined)
+    return [{ line: LINES.pods, where, what: 'it is missing', todo: 'install Muster: docs/install.md' }]
+  if (namespace.metadata.labels?.[ENFORCE] === 'restricted') return []
+  const todo = `kubectl label --overwrite namespace ${NAMESPACE} ${ENFORCE}=restricted`
+  return [{ line: LINES.pods, where, what: `it has no label ${ENFORCE}=restricted`, todo }]
+})

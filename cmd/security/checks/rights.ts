@@ -1,0 +1,180 @@
+import { LINES, type Line } from '../lines.ts'
+import { type Check, defineCheck, nameOf, type Part } from '../model.ts'
+import {
+  type Access,
+  ALL_USERS,
+  administratorsOf,
+  type Grant,
+  grantsOf,
+  type Holder,
+  holdersOf,
+  isTrusted,
+  RBAC_KINDS,
+} from './grants.ts'
+
+/** Rights in Muster's namespace that break a line for whom they are given to, but for the accounts of the install. */
+interface Right {
+  readonly id: string
+  readonly line: Line
+  readonly accesses: readonly Access[]
+}
+
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
+const CHANGE = ['update', 'patch', 'delete', 'deletecollection'] as const
+const ADMISSION = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+  (name) => `admissionregistration.k8s.io/${name}`,
+)
+const WORKLOADS = [
+  'pods',
+  'replicationcontrollers',
+  ...['deployments', 'daemonsets', 'replicasets', 'statefulsets'].map((name) => `apps/${name}`),
+  ...['jobs', 'cronjobs'].map((name) => `batch/${name}`),
+]
+const ROLES = ['roles', 'clusterroles'].map((name) => `rbac.authorization.k8s.io/${name}`)
+
+const RIGHTS: readonly Right[] = [
+  {
+    id: 'rights-impersonate',
+    line: LINES.taskAccount,
+    accesses: [
+      { resources: ['serviceaccounts', 'users', 'groups'], verbs: ['impersonate'] },
+      { resources: ['serviceaccounts:token'], verbs: ['create'] },
+    ],
+  },
+  {
+    id: 'rights-pods',
+    line: LINES.accounts,
+    accesses: [
+      { resources: WORKLOADS, verbs: ['create', 'update', 'patch'] },
+      { resources: ['pods:exec', 'pods:attach'], verbs: ['get', 'create'] },
+      { resources: ['pods:ephemeralcontainers'], verbs: ['update', 'patch'] },
+    ],
+  },
+  {
+    id: 'rights-secrets',
+    line: LINES.accounts,
+    accesses: [{ resources: ['secrets'], verbs: ['get', 'list', 'watch', ...WRITE] }],
+  },
+  {
+    id: 'rights-configuration',
+    line: LINES.configuration,
+    accesses: [{ resources: ['configmaps'], verbs: WRITE }],
+  },
+  {
+    id: 'rights-accounts',
+    line: LINES.adapter,
+    accesses: [{ resources: ['serviceaccounts'], verbs: ['create'] }],
+  },
+  {
+    id: 'rights-roles',
+    line: LINES.accounts,
+    accesses: [{ resources: ROLES, verbs: ['bind', 'escalate'] }],
+  },
+  {
+    id: 'rights-defences',
+    line: LINES.defences,
+    accesses: [
+      { resources: ADMISSION, verbs: CHANGE },
+      { resources: ['networking.k8s.io/networkpolicies'], verbs: WRITE },
+      { resources: ['namespaces'], verbs: CHANGE },
+    ],
+  },
+  {
+    id: 'rights-assignment',
+    line: LINES.pools,
+    accesses: [
+      {
+        resources: ['hive.openshift.io/clusterdeployments:assignment', 'hive.openshift.io/clusterclaims:assignment'],
+        verbs: ['update'],
+      },
+    ],
+  },
+]
+
+/** What the install gives a subject, in every namespace or in Muster's alone. */
+const isShipped = (
+  grant: Grant,
+  { subject, isEverywhere }: Holder,
+  shipped: readonly Holder[],
+  accesses: readonly Access[],
+): boolean =>
+  shipped.some(
+    (own) =>
+      own.subject === subject &&
+      (own.isEverywhere || !isEverywhere) &&
+      grantsOf(own.rules, accesses).some(
+        ({ resource, verb, name }) =>
+          resource === grant.resource && verb === grant.verb && (name === '*' || name === grant.name),
+      ),
+  )
+
+const textOf = (grants: readonly Grant[]): string =>
+  [...Map.groupBy(grants, ({ resource }) => resource)]
+    .map(([resource, group]) => {
+      const names = new Set(group.map(({ name }) => name))
+      const verbs = [...new Set(group.map(({ verb }) => verb))].join(', ')
+      const only = names.has('*') ? '' : ` ${[...names].join(', ')}`
+      return `${verbs} ${resource.replace(/^.*\//, '').replace(':', '/')}${only}`
+    })
+    .join('; ')
+
+const shippedHolders = (parts: readonly Part[]): readonly Holder[] => parts.flatMap(({ objects }) => holdersOf(objects))
+
+/** No subject but administrators has more than the install gives it. SECURITY-10. */
+const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>): Check =>
+  defineCheck(id, RBAC_KINDS, (objects, parts) => {
+    const holders = holdersOf(objects)
+    const shipped = shippedHolders(parts)
+    const administrators = new Set([...administratorsOf(holders), ...trusted])
+    return holders
+      .filter(({ subject }) => !isTrusted(subject, administrators))
+      .flatMap((holder) => {
+        const grants = grantsOf(holder.rules, accesses).filter((grant) => !isShipped(grant, holder, shipped, accesses))
+        if (grants.length === 0) return []
+        const { subject, by } = holder
+        const todo = 'take the right or the binding away, or name the subject in --trusted-subjects if it is meant'
+        return [{ line, where: by, what: `${subject} may ${textOf(grants)}`, todo }]
+      })
+  })
+
+const MUSTER_GROUPS = ['hyperfleet.redhat.com', 'hive.openshift.io', 'fleet.nationtech.io']
+
+/** No group of all users has rights on what is Muster's. SECURITY-10. */
+const allUsersCheck = defineCheck('rights-all-users', RBAC_KINDS, (objects) =>
+  holdersOf(objects)
+    .filter(({ subject }) => ALL_USERS.has(subject))
+    .flatMap(({ subject, by, rules }) => {
+      const rule = rules.find(({ apiGroups = [] }) =>
+        ['*', ...MUSTER_GROUPS].some((group) => apiGroups.includes(group)),
+      )
+      if (rule === undefined) return []
+      const what = `${subject} may ${rule.verbs.join(', ')} ${(rule.resources ?? []).join(', ')}`
+      return [
+        { line: LINES.allUsers, where: by, what, todo: 'name the people, groups or ServiceAccounts who are meant' },
+      ]
+    }),
+)
+
+const AGGREGATES = ['edit', 'admin'].map((role) => `rbac.authorization.k8s.io/aggregate-to-${role}`)
+const FLEET_WRITES: readonly Access[] = [
+  { resources: ['fleet.nationtech.io/deployments', 'fleet.nationtech.io/devices'], verbs: WRITE },
+]
+
+/** Editing a namespace is no right to put programs on devices. GITOPS-16, SECURITY-10. */
+const fleetEditorsCheck = defineCheck('rights-fleet', ['ClusterRole'], ({ ClusterRole: roles }) =>
+  roles
+    .filter(({ metadata }) => AGGREGATES.some((label) => metadata.labels?.[label] === 'true'))
+    .flatMap(({ metadata, rules }) => {
+      const grants = grantsOf(rules ?? [], FLEET_WRITES)
+      if (grants.length === 0) return []
+      const what = `it gives every editor of a namespace: ${textOf(grants)}`
+      const where = nameOf('ClusterRole', metadata)
+      return [{ line: LINES.devices, where, what, todo: 'take out the label, and bind muster-fleet-editor instead' }]
+    }),
+)
+
+export const rightsChecks = (trustedSubjects: readonly string[]): readonly Check[] => [
+  ...RIGHTS.map((right) => rightCheck(right, new Set(trustedSubjects))),
+  allUsersCheck,
+  fleetEditorsCheck,
+]

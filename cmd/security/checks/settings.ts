@@ -1,0 +1,103 @@
+/** What the API and the managers are told by their flags. SECURITY-6. */
+import { spelled, variableOf } from '../../flag.ts'
+import { LINES } from '../lines.ts'
+import { type Check, type Container, defineCheck, type Finding } from '../model.ts'
+import { containersOf, WORKLOAD_KINDS, workloadsOf } from './pods.ts'
+
+/** What a flag is given as, as text: by an argument, else by its variable. `given` when a Secret or ConfigMap has it. */
+const settingOf = ({ command = [], args = [], env = [] }: Container, name: string): string | undefined => {
+  const words = [...command, ...args]
+  const flag = spelled(name)
+  const at = words.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`))
+  const word = words[at]
+  if (word === undefined) {
+    const variable = env.find((each) => each.name === variableOf(name))
+    return variable === undefined ? undefined : (variable.value ?? 'given')
+  }
+  return word === flag ? (words[at + 1] ?? 'true') : word.slice(flag.length + 1)
+}
+
+/** The command of muster that a container runs, if it is one of it: the first word after the program's name. */
+const commandOf = ({ command = [], args = [] }: Container): string | undefined =>
+  [...command, ...args].find((word) => !/(^|\/)muster$/.test(word))
+
+type Problem = Omit<Finding, 'check' | 'where'> | undefined
+
+const settingsCheck = (id: string, commands: readonly string[], problem: (container: Container) => Problem): Check =>
+  defineCheck(id, WORKLOAD_KINDS, (objects) =>
+    workloadsOf(objects).flatMap(({ where, pod }) =>
+      containersOf(pod)
+        .filter((container) => commands.includes(commandOf(container) ?? ''))
+        .flatMap((container) => {
+          const found = problem(container)
+          return found === undefined ? [] : [{ ...found, where }]
+        }),
+    ),
+  )
+
+const apiAuthentication = settingsCheck('api-authentication', ['api'], (container) => {
+  const isOn = (settingOf(container, 'authKubernetes') ?? 'false') !== 'false'
+  const issuer = settingOf(container, 'authIssuer')
+  // Issuers may stand in its configuration file: without one, the API serves its own machine alone.
+  if (isOn || issuer !== undefined || settingOf(container, 'config') !== undefined) return undefined
+  return {
+    line: LINES.api,
+    what: 'it has neither --auth-kubernetes nor --auth-issuer, and so asks for no token',
+    todo: 'add --auth-kubernetes, as kustomize/base/api has it',
+  }
+})
+
+const apiDefaultRoles = settingsCheck('api-default-roles', ['api'], (container) => {
+  const roles = settingOf(container, 'authDefaultRoles') ?? ''
+  if (roles === '') return undefined
+  return {
+    line: LINES.tenant,
+    what: `every token has the roles ${roles}`,
+    todo: 'take out --auth-default-roles, and name subjects and groups in MUSTER_AUTH_ROLES',
+  }
+})
+
+const controllersOf = (container: Container): readonly string[] =>
+  settingOf(container, 'controllers')?.split(',') ?? ['adapter']
+
+const taskIdentity = settingsCheck('task-identity', ['manager'], (container) => {
+  if (!controllersOf(container).includes('adapter') || settingOf(container, 'adapterTokenAudience') !== undefined)
+    return undefined
+  return {
+    line: LINES.adapter,
+    what: 'without --adapter-token-audience every task shows the HyperFleet API the same token',
+    todo: 'add --adapter-token-audience=hyperfleet-api, as kustomize/adapter has it',
+  }
+})
+
+/** Where Kubernetes and our manifests put tokens and keys. */
+const SECRET_FOLDERS = ['/var/run/secrets', '/run/secrets', '/etc/nats', '/etc/muster-nats']
+
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+
+const taskFiles = settingsCheck('task-files', ['manager'], (container) => {
+  const paths = (settingOf(container, 'adapterFiles') ?? '').split(',').filter((path) => path !== '')
+  const wide = paths.find((path) =>
+    SECRET_FOLDERS.some((folder) => isWithin(folder, path.replace(/(?<=.)\/$/, '')) || isWithin(path, folder)),
+  )
+  if (wide === undefined) return undefined
+  return {
+    line: LINES.taskFiles,
+    what: `tasks may read ${wide}, where tokens and keys are`,
+    todo: 'name in --adapter-files only what is meant for tasks',
+  }
+})
+
+const natsTls = settingsCheck('nats-clients', ['api', 'manager'], (container) => {
+  const urls = ['natsUrl', 'adapterNatsServers'].flatMap((name) => settingOf(container, name)?.split(',') ?? [])
+  const plain = urls.find((url) => url.trim().startsWith('nats://'))
+  if (plain === undefined || settingOf(container, 'natsCa') !== undefined) return undefined
+  return {
+    line: LINES.nats,
+    what: `it speaks to ${plain} without TLS, and shows its key to any server that answers`,
+    todo: 'write tls:// and --nats-ca',
+  }
+})
+
+export const settingsChecks: readonly Check[] = [apiAuthentication, apiDefaultRoles, taskIdentity, taskFiles, natsTls]

@@ -1,0 +1,40 @@
+/** The lines of the table of roles in docs/security.md that a look at a cluster can say something about. SECURITY-1. */
+
+/** A line: what a role must not be able to do. */
+export interface Line {
+  readonly role: string
+  readonly mustNot: string
+}
+
+export const LINES = {
+  api: { role: 'stranger', mustNot: 'call the HyperFleet API without a token' },
+  nats: { role: 'stranger', mustNot: 'reach NATS without a key, or without TLS' },
+  traffic: { role: 'stranger', mustNot: 'reach a pod of Muster by a way that the install does not name' },
+  allUsers: { role: 'stranger', mustNot: 'have rights on Muster’s kinds by a group of all users' },
+  accounts: { role: 'namespace editor', mustNot: 'act as an account of Muster, or read what it keeps secret' },
+  configuration: { role: 'namespace editor', mustNot: 'write Muster’s configuration, such as the keys of devices' },
+  devices: { role: 'namespace editor', mustNot: 'put programs on devices' },
+  pools: { role: 'namespace editor', mustNot: 'join a pool by writing clusterPoolRef' },
+  steps: {
+    role: 'namespace editor',
+    mustNot: 'take a finalizer of Muster off, or let a rollout of their own go on',
+  },
+  taskAccount: {
+    role: 'task author',
+    mustNot: 'choose a ServiceAccount with more rights than the administrator allowed',
+  },
+  taskFiles: { role: 'task author', mustNot: 'read a token, or a file that is not meant for tasks' },
+  taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
+  adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },
+  tokens: { role: 'adapter identity', mustNot: 'have tokens of other accounts, or for other servers' },
+  claimSubject: { role: 'claim subject', mustNot: 'change the ClusterDeployment so that a Role follows' },
+  claimGroups: { role: 'claim subject', mustNot: 'be a group of all users' },
+  confirmation: { role: 'administrator', mustNot: 'delete a claimed cluster by mistake' },
+  committer: {
+    role: 'GitOps committer of a declared folder',
+    mustNot: 'get rights, pods, Secrets, objects of Argo CD, or another namespace',
+  },
+  tenant: { role: 'API tenant', mustNot: 'write, or see others’ records, by a role that every token has' },
+  defences: { role: 'namespace editor', mustNot: 'take away what holds others' },
+  pods: { role: 'program in a pod of Muster', mustNot: 'be root, write its files, or reach the node' },
+} as const satisfies Readonly<Record<string, Line>>

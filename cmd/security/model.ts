@@ -1,0 +1,180 @@
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { ConfigMap, Namespace, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
+import type { KubeObject } from '#operator/model/resource.ts'
+import type { Line } from './lines.ts'
+
+/** Where Muster is: its policies name it, so it is no choice. */
+export const NAMESPACE = 'hyperfleet-system'
+
+/** Kubernetes: rbac PolicyRule. */
+export interface Rule {
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+export interface ClusterRole extends KubeObject<undefined> {
+  readonly rules?: readonly Rule[] | null
+}
+
+export interface ClusterRoleBinding extends KubeObject<undefined> {
+  readonly roleRef: RoleBinding['roleRef']
+  readonly subjects?: readonly Subject[]
+}
+
+/** Kubernetes: admissionregistration MatchResources, as far as defaults touch it. */
+export interface MatchResources {
+  readonly resourceRules?: readonly object[]
+}
+
+export interface PolicySpec {
+  readonly matchConstraints?: MatchResources
+}
+
+export interface BindingSpec {
+  readonly policyName?: string
+  readonly validationActions?: readonly string[]
+  readonly matchResources?: MatchResources
+  readonly paramRef?: object
+}
+
+export interface Peer {
+  readonly ipBlock?: { readonly cidr: string }
+  readonly podSelector?: object
+  readonly namespaceSelector?: object
+}
+
+/** Of either direction. */
+export interface TrafficRule {
+  readonly from?: readonly Peer[]
+  readonly to?: readonly Peer[]
+  readonly ports?: readonly { readonly port?: string | number; readonly protocol?: string }[]
+}
+
+export interface NetworkPolicySpec {
+  readonly podSelector: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }
+  readonly policyTypes?: readonly string[]
+  readonly ingress?: readonly TrafficRule[]
+  readonly egress?: readonly TrafficRule[]
+}
+
+export interface Container {
+  readonly name: string
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly securityContext?: {
+    readonly allowPrivilegeEscalation?: boolean
+    readonly privileged?: boolean
+    readonly readOnlyRootFilesystem?: boolean
+    readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
+  }
+}
+
+export interface PodSpec {
+  readonly containers: readonly Container[]
+  readonly initContainers?: readonly Container[]
+  readonly hostNetwork?: boolean
+  readonly hostPID?: boolean
+  readonly hostIPC?: boolean
+  readonly securityContext?: {
+    readonly runAsNonRoot?: boolean
+    readonly runAsUser?: number
+    readonly seccompProfile?: { readonly type?: string }
+  }
+  readonly volumes?: readonly {
+    readonly name: string
+    readonly hostPath?: object
+    readonly configMap?: { readonly name?: string }
+  }[]
+}
+
+export interface WorkloadSpec {
+  readonly template: { readonly spec: PodSpec }
+}
+
+export interface ProjectSpec {
+  readonly destinations?: readonly { readonly namespace?: string }[]
+  readonly clusterResourceWhitelist?: readonly GroupKind[]
+  readonly namespaceResourceWhitelist?: readonly GroupKind[]
+}
+
+export interface GroupKind {
+  readonly group: string
+  readonly kind: string
+}
+
+/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace. */
+export interface Objects {
+  readonly Namespace: readonly Namespace[]
+  readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]
+  readonly ValidatingAdmissionPolicyBinding: readonly KubeObject<BindingSpec>[]
+  readonly NetworkPolicy: readonly KubeObject<NetworkPolicySpec>[]
+  readonly Deployment: readonly KubeObject<WorkloadSpec>[]
+  readonly StatefulSet: readonly KubeObject<WorkloadSpec>[]
+  readonly DaemonSet: readonly KubeObject<WorkloadSpec>[]
+  readonly ConfigMap: readonly ConfigMap[]
+  readonly ClusterRole: readonly ClusterRole[]
+  readonly ClusterRoleBinding: readonly ClusterRoleBinding[]
+  readonly Role: readonly Role[]
+  readonly RoleBinding: readonly RoleBinding[]
+  readonly AppProject: readonly KubeObject<ProjectSpec>[]
+  readonly AdapterTask: readonly AdapterTask[]
+  readonly ClusterClaim: readonly ClusterClaim[]
+}
+
+export type KindName = keyof Objects
+
+/** Why a kind could not be read: the API server's sentence. */
+export interface Unread {
+  readonly unread: string
+}
+
+export type Observed = { readonly [K in KindName]: Objects[K] | Unread }
+
+/** Something that one line of the table does not hold by. */
+export interface Finding {
+  /** Of the check that found it. */
+  readonly check: string
+  readonly line: Line
+  /** Kind and name. */
+  readonly where: string
+  readonly what: string
+  readonly todo: string
+}
+
+/** A look at some kinds of objects. */
+export interface Check {
+  readonly id: string
+  readonly reads: readonly KindName[]
+  /** Pure. Reads no other kinds. */
+  readonly find: (objects: Objects, shipped: Shipped) => readonly Omit<Finding, 'check'>[]
+}
+
+/** A part of an install, as this release ships it. */
+export interface Part {
+  /** A folder of kustomize/. */
+  readonly folder: string
+  /** Every kind is there, mostly empty. */
+  readonly objects: Objects
+}
+
+/** The first part is the base, which every install has; the others may be there. */
+export type Shipped = readonly [Part, ...Part[]]
+
+/** Declares a check whose decision can use no kinds but those that it reads. */
+export const defineCheck = <K extends KindName>(
+  id: string,
+  reads: readonly K[],
+  find: (objects: Pick<Objects, K>, shipped: Shipped) => readonly Omit<Finding, 'check'>[],
+): Check => ({ id, reads, find })
+
+/** Those of all objects of an install's parts that are of one kind. */
+export const shippedOf = <K extends KindName>(parts: readonly Part[], kind: K): readonly Objects[K][number][] =>
+  parts.flatMap(({ objects }) => objects[kind] as readonly Objects[K][number][])
+
+/** A name of ours in messages: `Role hyperfleet-system/x`. */
+export const nameOf = (kind: string, { namespace, name }: { readonly namespace?: string; readonly name: string }) =>
+  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`

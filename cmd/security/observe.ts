@@ -1,0 +1,75 @@
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
+import type { Api } from '#operator/client/api.ts'
+import { isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { defineResource, type KubeObject, type Resource } from '#operator/model/resource.ts'
+import { type KindName, NAMESPACE, type Observed } from './model.ts'
+
+const ofKubernetes = (group: string, kind: string, plural: string, scope: Resource['scope'] = 'Namespaced') =>
+  defineResource<undefined>({ group, version: 'v1', kind, plural, scope, subresources: [] }) as Resource
+
+const ADMISSION = 'admissionregistration.k8s.io'
+const RBAC = 'rbac.authorization.k8s.io'
+
+/** What is looked at. */
+export const KINDS: Readonly<Record<KindName, Resource>> = {
+  Namespace,
+  ValidatingAdmissionPolicy: ofKubernetes(
+    ADMISSION,
+    'ValidatingAdmissionPolicy',
+    'validatingadmissionpolicies',
+    'Cluster',
+  ),
+  ValidatingAdmissionPolicyBinding: ofKubernetes(
+    ADMISSION,
+    'ValidatingAdmissionPolicyBinding',
+    'validatingadmissionpolicybindings',
+    'Cluster',
+  ),
+  NetworkPolicy: ofKubernetes('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
+  Deployment: ofKubernetes('apps', 'Deployment', 'deployments'),
+  StatefulSet: ofKubernetes('apps', 'StatefulSet', 'statefulsets'),
+  DaemonSet: ofKubernetes('apps', 'DaemonSet', 'daemonsets'),
+  ConfigMap,
+  ClusterRole: ofKubernetes(RBAC, 'ClusterRole', 'clusterroles', 'Cluster'),
+  ClusterRoleBinding: ofKubernetes(RBAC, 'ClusterRoleBinding', 'clusterrolebindings', 'Cluster'),
+  Role,
+  RoleBinding,
+  AppProject: defineResource<undefined>({
+    group: 'argoproj.io',
+    version: 'v1alpha1',
+    kind: 'AppProject',
+    plural: 'appprojects',
+    scope: 'Namespaced',
+    subresources: [],
+  }),
+  AdapterTask,
+  ClusterClaim,
+}
+
+/** Wherever they are: Argo CD has a namespace of its own, and claims those of their teams. */
+const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim']
+
+/** Lists every kind that a check reads. A kind that is not installed has no objects. @throws ApiError for other answers than 403 and 404, NetworkError */
+export const observe = async (api: Api): Promise<Observed> => {
+  const kinds = Object.keys(KINDS) as KindName[]
+  return Object.fromEntries(
+    await Promise.all(kinds.map(async (kind) => [kind, await readAll(api, kind)] as const)),
+  ) as unknown as Observed
+}
+
+const readAll = async (api: Api, kind: KindName): Promise<readonly KubeObject[] | { readonly unread: string }> => {
+  try {
+    if (kind === 'Namespace') {
+      const found = await api.get(Namespace, NAMESPACE)
+      return found === undefined ? [] : [found]
+    }
+    const where = EVERYWHERE.includes(kind) ? {} : { namespace: NAMESPACE }
+    return await Array.fromAsync(api.list(KINDS[kind], where))
+  } catch (error) {
+    if (isNotFound(error)) return []
+    if (isForbidden(error)) return { unread: error.message }
+    throw error
+  }
+}

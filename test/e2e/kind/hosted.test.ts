@@ -1,0 +1,253 @@
+/** The provider `hosted` where pods run: a pool of control planes, of which one is claimed, used, put to sleep, upgraded and released. */
+import { load } from 'js-yaml'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { KUBERNETES_VERSION } from '#hack/controlplane/binaries.ts'
+import { repetitions } from '#test/harness/deep.ts'
+import { kindClusterMissing } from '#test/harness/ground/kind/cluster.ts'
+import { type HostedWorld, hostedWorld } from './hosted-world.ts'
+import { NAMESPACE } from './world.ts'
+
+const MISSING = kindClusterMissing()
+
+/** How many clusters the pool has: each takes a third of a gigabyte. */
+const SIZE = repetitions({ deep: 5, slice: 2 })
+
+/** Another release, of which the node has the programs of this one: what is tried is how the pods change. */
+const NEXT = 'v1.99.0'
+
+const PATIENCE = { timeout: 300_000, interval: 500 }
+
+vi.setConfig({ testTimeout: 360_000 })
+
+interface ContainerStatus {
+  readonly name: string
+  readonly restartCount: number
+  readonly state: {
+    readonly running?: { readonly startedAt: string }
+    readonly terminated?: { readonly exitCode: number; readonly finishedAt: string }
+  }
+}
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly uid: string }
+  readonly spec: {
+    readonly initContainers: readonly { readonly image: string }[]
+    readonly containers: readonly { readonly image: string }[]
+  }
+  readonly status: {
+    readonly podIP: string
+    readonly initContainerStatuses: readonly ContainerStatus[]
+    readonly containerStatuses: readonly ContainerStatus[]
+  }
+}
+
+interface ClusterDeployment {
+  readonly metadata: { readonly name: string }
+  readonly status?: {
+    readonly powerState?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+  }
+}
+
+interface List<T> {
+  readonly items: readonly T[]
+}
+
+describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () => {
+  let world: HostedWorld
+  /** The claimed one: it has the name of its namespace. */
+  let name: string
+
+  beforeAll(async () => {
+    world = await hostedWorld()
+  }, 1_200_000)
+  afterAll(() => world?.[Symbol.asyncDispose]())
+
+  const kubectl = (...args: readonly string[]) => world.cluster.kubectl(...args)
+  const HIVE = '/apis/hive.openshift.io/v1'
+  const deployment = () =>
+    world.cluster.rest<ClusterDeployment>('GET', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`)
+  const change = (spec: object) =>
+    world.cluster.rest('PATCH', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`, { spec })
+  const podsOf = async (namespace: string): Promise<readonly Pod[]> => {
+    const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=hosted-cluster`
+    return (await world.cluster.rest<List<Pod>>('GET', path)).items
+  }
+  const containersOf = ({ status }: Pod) => [...status.initContainerStatuses, ...status.containerStatuses]
+  const untilPower = (state: string) =>
+    vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe(state), PATIENCE)
+
+  test('a pool is filled, each cluster in a namespace of its own; its containers began in their order, and none began twice', async () => {
+    const [pool] = [load(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as { spec: object }]
+    await world.apply([{ ...pool, spec: { ...pool.spec, size: SIZE, maxSize: SIZE, runningCount: SIZE } }])
+    const ready = `--for=jsonpath={.status.ready}=${SIZE}`
+    await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
+    const namespaces = (
+      await kubectl('get', 'clusterdeployments', '--all-namespaces', '--output=jsonpath={.items[*].metadata.namespace}')
+    ).split(' ')
+    expect(new Set(namespaces).size).toBe(SIZE)
+    for (const namespace of namespaces) {
+      const [pod, ...others] = await podsOf(namespace)
+      expect(others).toEqual([])
+      const containers = containersOf(pod as Pod)
+      expect(containers.map(({ name: container }) => container)).toEqual([
+        'etcd',
+        'kube-apiserver',
+        'kube-controller-manager',
+      ])
+      expect(containers.map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
+      const began = containers.map(({ state }) => state.running?.startedAt ?? '')
+      expect(began).toEqual(began.toSorted((a, b) => Date.parse(a) - Date.parse(b)))
+      // From here on nothing runs there that the strictest of the Pod Security Standards does not take.
+      await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
+    }
+  })
+
+  test('CLUSTER-24: claimed, its kubeconfig works in a pod of another namespace', async () => {
+    await world.apply([
+      {
+        apiVersion: 'hive.openshift.io/v1',
+        kind: 'ClusterClaim',
+        metadata: { name: 'mine', namespace: NAMESPACE },
+        spec: { clusterPoolName: 'hosted' },
+      },
+    ])
+    const claim = ['clusterclaim/mine', `--namespace=${NAMESPACE}`]
+    await kubectl('wait', ...claim, '--for=condition=ClusterRunning', '--timeout=120s')
+    name = await kubectl('get', ...claim, '--output=jsonpath={.spec.namespace}')
+    const kubeconfig = [
+      'secret',
+      `${name}-admin-kubeconfig`,
+      `--namespace=${name}`,
+      '--output=jsonpath={.data.kubeconfig}',
+    ]
+    await world.client(await kubectl('get', ...kubeconfig))
+    expect((await world.asClient('kubectl get namespaces --output=name')).trim().split('\n')).toEqual([
+      'namespace/default',
+      'namespace/kube-node-lease',
+      'namespace/kube-public',
+      'namespace/kube-system',
+    ])
+    await world.asClient('kubectl create configmap kept --from-literal=by=me')
+  })
+
+  const kept = () => world.asClient("kubectl get configmap kept --output='jsonpath={.data.by}'")
+
+  test('the manager reaches it: its address and that it answers are told', async () => {
+    const told = async () => {
+      const { status } = await deployment()
+      return status?.conditions?.find(({ type }) => type === 'Unreachable')?.status
+    }
+    await vi.waitFor(async () => expect(await told()).toBe('False'), PATIENCE)
+  })
+
+  test('CLUSTER-24: its API is all that other pods reach of it, and it reaches nothing outside', async () => {
+    const [pod] = await podsOf(name)
+    const { metadata, status } = pod as Pod
+    /** Those of these addresses that take a connection, all tried at once. */
+    const reached = async (from: (script: string) => Promise<string>, addresses: readonly string[]) => {
+      const tries = addresses.map((one) => `nc -w 5 ${one} </dev/null >/dev/null 2>&1 && echo ${one} &`)
+      return (await from(`${tries.join('\n')}\nwait`)).split('\n').filter(Boolean).toSorted()
+    }
+    const inside = (script: string) => world.beside(name, metadata.name, script)
+    // Something in the pod listens on all its addresses.
+    await inside('httpd -p 8000')
+    const dns = await kubectl(
+      'get',
+      'service',
+      'kube-dns',
+      '--namespace=kube-system',
+      '--output=jsonpath={.spec.clusterIP}',
+    )
+    expect(await reached(inside, ['127.0.0.1 2379', '127.0.0.1 8000', `${dns} 53`, '10.96.0.1 443'])).toEqual([
+      '127.0.0.1 2379',
+      '127.0.0.1 8000',
+    ])
+    const ports = ['2379', '2380', '6443', '8000'].map((port) => `${status.podIP} ${port}`)
+    expect(await reached(world.asClient, [...ports, `${dns} 53`])).toEqual(
+      [`${dns} 53`, `${status.podIP} 6443`].toSorted(),
+    )
+  })
+
+  test('CLUSTER-26: hibernated, each program ends when it is told to and after what needs it, and no pod is left; it wakes up with its data, in a restricted namespace', async () => {
+    const [pod] = await podsOf(name)
+    const path = `/api/v1/namespaces/${name}/pods/${pod?.metadata.name}`
+    // Held until its end has been read.
+    await world.cluster.rest('PATCH', path, { metadata: { finalizers: ['muster.dev/test'] } })
+    await change({ powerState: 'Hibernating' })
+    const ended = await vi.waitFor(async () => {
+      const containers = containersOf(await world.cluster.rest<Pod>('GET', path))
+      return containers.map(({ name: container, state: { terminated } }) => {
+        if (terminated === undefined) throw new Error(`${container} runs`)
+        return { container, exitCode: terminated.exitCode, at: terminated.finishedAt }
+      })
+    }, PATIENCE)
+    await world.cluster.rest('PATCH', path, { metadata: { finalizers: null } })
+    // As process 1 a Go program that has no handler for SIGTERM ends with 2.
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0, 2])
+    expect(ended.map(({ at }) => at)).toEqual(
+      ended
+        .map(({ at }) => at)
+        .toSorted()
+        .toReversed(),
+    )
+    await untilPower('Hibernating')
+    expect(await podsOf(name)).toEqual([])
+    await change({ powerState: 'Running' })
+    await untilPower('Running')
+    expect(await kept()).toBe('me')
+  })
+
+  test('CLUSTER-51: an image set that names no release is told by the ClusterDeployment, and the cluster goes on', async () => {
+    await change({ provisioning: { imageSetRef: { name: 'openshift-v4.20' } } })
+    await vi.waitFor(async () => {
+      const told = (await deployment()).status?.conditions?.map(({ message }) => message)
+      expect(told?.join('\n')).toMatch(/names no release of Kubernetes.*openshift-v4.20/)
+    }, PATIENCE)
+    expect(await kept()).toBe('me')
+  })
+
+  test('CLUSTER-26: another image set is another release, with the same data', async () => {
+    for (const program of ['kube-apiserver', 'kube-controller-manager']) {
+      const image = `registry.k8s.io/${program}`
+      await world.node.run(
+        'ctr',
+        '--namespace=k8s.io',
+        'images',
+        'tag',
+        `${image}:${KUBERNETES_VERSION}`,
+        `${image}:${NEXT}`,
+      )
+    }
+    await change({ provisioning: { imageSetRef: { name: `kubernetes-${NEXT}` } } })
+    await vi.waitFor(async () => {
+      const { status } = await deployment()
+      const images = (await podsOf(name)).flatMap(({ spec }) => [...spec.initContainers, ...spec.containers])
+      expect(images.filter(({ image }) => image.endsWith(`:${NEXT}`))).toHaveLength(2)
+      expect(status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
+    }, PATIENCE)
+    expect(await kept()).toBe('me')
+  })
+
+  test('no container was ever ended for want of memory, or began again', async () => {
+    const { items } = await world.cluster.rest<List<Pod>>('GET', '/api/v1/pods?labelSelector=hosted-cluster')
+    for (const pod of items) expect(containersOf(pod).map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
+  })
+
+  test('CLUSTER-27: released, and its pool deleted, nothing is left in their namespaces, and no volume', async () => {
+    const ofTask =
+      'statefulsets,jobs,persistentvolumeclaims,secrets,services,serviceaccounts,roles,rolebindings,networkpolicies'
+    const find = async (...args: readonly string[]) => (await kubectl('get', ...args, '--output=name')).trim()
+    await kubectl('delete', 'clusterclaim', 'mine', `--namespace=${NAMESPACE}`, '--timeout=300s')
+    expect(await find(ofTask, `--namespace=${name}`, '--selector=muster.dev/adapter')).toBe('')
+    await expect.poll(() => podsOf(name), PATIENCE).toEqual([])
+    // The namespaces go five minutes after they were made (POOL-36), and keep the pool until then.
+    await kubectl('delete', 'clusterpool', 'hosted', `--namespace=${NAMESPACE}`, '--wait=false')
+    const left = async () =>
+      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
+    await expect.poll(left, PATIENCE).toBe('')
+    const volumes = async () =>
+      (await kubectl('get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.claimRef.namespace}')).split(' ')
+    await expect.poll(async () => [...new Set(await volumes())], PATIENCE).toEqual([NAMESPACE])
+  })
+})

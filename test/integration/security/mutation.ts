@@ -1,0 +1,21 @@
+/** What tests change of an install, as data. */
+import type { KindName } from '#cmd/security/model.ts'
+
+/** One object of the install changed, deleted, or added. */
+export type Edit =
+  | { readonly kind: KindName; readonly name: string; readonly change: (object: Any) => Any }
+  | { readonly kind: KindName; readonly name: string; readonly change: 'delete' }
+  | { readonly kind: KindName; readonly create: Any }
+
+/** An object as JSON, whose fields tests name freely. */
+// biome-ignore lint/suspicious/noExplicitAny: every kind is edited here
+export type Any = any
+
+export interface Mutation {
+  readonly title: string
+  /** The checks that report it, and no other. */
+  readonly reports: readonly string[]
+  readonly edits: readonly Edit[]
+  /** Objects that the install's policies refuse, made before they are back. */
+  readonly before?: readonly Edit[]
+}

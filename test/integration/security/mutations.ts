@@ -1,0 +1,230 @@
+/** Ways in which an install is weakened, each of which `muster security check` has to report. */
+import type { Any, Edit, Mutation } from './mutation.ts'
+import { POLICY_MUTATIONS } from './policy-mutations.ts'
+import { RIGHTS_MUTATIONS } from './rights-mutations.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+const RBAC = 'rbac.authorization.k8s.io'
+
+/** The first container of a workload's pods. */
+const inContainer = (kind: 'Deployment' | 'StatefulSet', name: string, change: (container: Any) => Any): Edit => ({
+  kind,
+  name,
+  change: (object) => {
+    const changed = structuredClone(object)
+    const { containers } = changed.spec.template.spec
+    containers[0] = change(containers[0])
+    return changed
+  },
+})
+
+const TASK = {
+  metadata: { name: 'weak', namespace: NAMESPACE },
+  spec: {
+    adapter: { name: 'weak' },
+    resourceType: 'clusters',
+    hyperfleetAPI: { url: 'http://hyperfleet-api:8000' },
+    serviceAccountName: 'hyperfleet-clusterpool',
+    resources: [
+      {
+        name: 'config',
+        manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'weak', namespace: NAMESPACE } },
+        discovery: { namespace: NAMESPACE, by_name: 'weak' },
+      },
+    ],
+  },
+}
+
+const OBJECTS: readonly Mutation[] = [
+  {
+    title: 'a task that acts as a manager',
+    reports: ['task-accounts'],
+    edits: [{ kind: 'AdapterTask', create: TASK }],
+  },
+  {
+    title: 'a claim for everybody, older than the policy',
+    reports: ['claim-subjects'],
+    before: [{ kind: 'ValidatingAdmissionPolicyBinding', name: 'muster-claim-subjects', change: 'delete' }],
+    edits: [
+      {
+        kind: 'ClusterClaim',
+        create: {
+          metadata: { name: 'weak', namespace: 'default' },
+          spec: {
+            clusterPoolName: 'edge',
+            subjects: [{ kind: 'Group', name: 'system:serviceaccounts', apiGroup: RBAC }],
+          },
+        },
+      },
+    ],
+  },
+]
+
+const WORKLOADS: readonly Mutation[] = [
+  {
+    title: 'a namespace that takes any pod',
+    reports: ['namespace'],
+    edits: [
+      {
+        kind: 'Namespace',
+        name: NAMESPACE,
+        change: (object) => {
+          const labels = { ...object.metadata.labels, 'pod-security.kubernetes.io/enforce': 'baseline' }
+          return { ...object, metadata: { ...object.metadata, labels } }
+        },
+      },
+    ],
+  },
+  {
+    title: 'a container that may write its files',
+    reports: ['pods'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
+        ...container,
+        securityContext: { ...container.securityContext, readOnlyRootFilesystem: false },
+      })),
+    ],
+  },
+  {
+    title: 'an API that asks for no token',
+    reports: ['api-authentication'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-api', (container) => ({
+        ...container,
+        args: container.args.filter((arg: string) => arg !== '--auth-kubernetes'),
+      })),
+    ],
+  },
+  {
+    title: 'an API where every token has a role',
+    reports: ['api-default-roles'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-api', (container) => ({
+        ...container,
+        env: [...container.env, { name: 'MUSTER_AUTH_DEFAULT_ROLES', value: 'admin' }],
+      })),
+    ],
+  },
+  {
+    title: 'an API that speaks to NATS without TLS',
+    reports: ['nats-clients'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-api', (container) => ({
+        ...container,
+        args: container.args
+          .filter((arg: string) => !arg.startsWith('--nats-'))
+          .concat('--nats-url=nats://nats.hyperfleet-system.svc:4222'),
+      })),
+    ],
+  },
+  {
+    title: 'tasks that share the token of their manager',
+    reports: ['task-identity'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
+        ...container,
+        args: container.args.filter((arg: string) => !arg.startsWith('--adapter-token-audience')),
+      })),
+    ],
+  },
+  {
+    title: 'tasks that may read tokens',
+    reports: ['task-files'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
+        ...container,
+        args: [...container.args, '--adapter-files=/data,/var/run'],
+      })),
+    ],
+  },
+  {
+    title: 'NATS without users',
+    reports: ['nats-users'],
+    edits: [
+      {
+        kind: 'StatefulSet',
+        name: 'nats',
+        change: (object) => {
+          const changed = structuredClone(object)
+          delete changed.spec.template.spec.initContainers
+          return changed
+        },
+      },
+    ],
+  },
+]
+
+const TRAFFIC: readonly Mutation[] = [
+  {
+    title: 'traffic that nothing denies',
+    reports: ['default-deny'],
+    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', change: 'delete' }],
+  },
+  {
+    title: 'a policy that lets everybody in',
+    reports: ['open-traffic'],
+    edits: [
+      {
+        kind: 'NetworkPolicy',
+        create: {
+          metadata: { name: 'weak', namespace: NAMESPACE },
+          spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] },
+        },
+      },
+    ],
+  },
+  {
+    title: 'a way out to every address',
+    reports: ['open-traffic'],
+    edits: [
+      {
+        kind: 'NetworkPolicy',
+        name: 'hyperfleet-api-callers',
+        change: (object) => ({
+          ...object,
+          spec: { ...object.spec, egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] },
+        }),
+      },
+    ],
+  },
+]
+
+const PROJECTS: readonly Mutation[] = [
+  {
+    title: 'a project whose committers may make every kind',
+    reports: ['argocd-projects'],
+    edits: [
+      {
+        kind: 'AppProject',
+        name: 'muster-declared',
+        change: (object) => ({
+          ...object,
+          spec: { ...object.spec, namespaceResourceWhitelist: [{ group: '*', kind: '*' }] },
+        }),
+      },
+    ],
+  },
+  {
+    title: 'a project whose committers may write where Argo CD is',
+    reports: ['argocd-projects'],
+    edits: [
+      {
+        kind: 'AppProject',
+        name: 'muster-tasks',
+        change: (object) => ({
+          ...object,
+          spec: { ...object.spec, destinations: [...object.spec.destinations, { server: '*', namespace: 'argo*' }] },
+        }),
+      },
+    ],
+  },
+]
+
+export const MUTATIONS: readonly Mutation[] = [
+  ...POLICY_MUTATIONS,
+  ...RIGHTS_MUTATIONS,
+  ...OBJECTS,
+  ...WORKLOADS,
+  ...TRAFFIC,
+  ...PROJECTS,
+]

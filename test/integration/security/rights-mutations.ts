@@ -1,0 +1,136 @@
+import type { Edit, Mutation } from './mutation.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+const RBAC = 'rbac.authorization.k8s.io'
+const MALLORY = { kind: 'User', name: 'mallory', apiGroup: RBAC }
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** A role with one rule, in Muster's namespace. */
+const role = (rule: Rule): Edit => ({
+  kind: 'Role',
+  create: { metadata: { name: 'weak', namespace: NAMESPACE }, rules: [rule] },
+})
+
+const bind = (ref: { kind: 'Role' | 'ClusterRole'; name: string }, subject: object = MALLORY): Edit => ({
+  kind: 'RoleBinding',
+  create: {
+    metadata: { name: 'weak', namespace: NAMESPACE },
+    roleRef: { apiGroup: RBAC, ...ref },
+    subjects: [subject],
+  },
+})
+
+const given = (rule: Rule, subject?: object): readonly Edit[] => [
+  role(rule),
+  bind({ kind: 'Role', name: 'weak' }, subject),
+]
+
+const clusterBind = (name: string, subject: object): Edit => ({
+  kind: 'ClusterRoleBinding',
+  create: { metadata: { name: 'weak' }, roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name }, subjects: [subject] },
+})
+
+const CORE = { apiGroups: [''] }
+
+export const RIGHTS_MUTATIONS: readonly Mutation[] = [
+  {
+    title: 'a person who may impersonate accounts',
+    reports: ['rights-impersonate'],
+    edits: given({ ...CORE, resources: ['serviceaccounts'], verbs: ['impersonate'] }),
+  },
+  {
+    title: 'a person who may have tokens of one account made',
+    reports: ['rights-impersonate'],
+    edits: given({
+      ...CORE,
+      resources: ['serviceaccounts/token'],
+      resourceNames: ['hyperfleet-clusterpool'],
+      verbs: ['create'],
+    }),
+  },
+  {
+    title: 'a person who may make Jobs',
+    reports: ['rights-pods'],
+    edits: given({ apiGroups: ['batch'], resources: ['*'], verbs: ['create'] }),
+  },
+  {
+    title: 'a person who may run programs in pods',
+    reports: ['rights-pods'],
+    edits: given({ ...CORE, resources: ['pods/exec'], verbs: ['create'] }),
+  },
+  {
+    title: 'a person who may read one Secret',
+    reports: ['rights-secrets'],
+    edits: given({ ...CORE, resources: ['secrets'], resourceNames: ['nats-authority'], verbs: ['get'] }),
+  },
+  {
+    title: 'an account of Muster with one verb more than it is shipped with',
+    reports: ['rights-secrets'],
+    edits: given(
+      { ...CORE, resources: ['secrets'], verbs: ['list'] },
+      { kind: 'ServiceAccount', name: 'hyperfleet-nats', namespace: NAMESPACE },
+    ),
+  },
+  {
+    title: 'a person who may declare keys of devices',
+    reports: ['rights-configuration'],
+    edits: given({ ...CORE, resources: ['configmaps'], verbs: ['patch'] }),
+  },
+  {
+    title: 'a person who may make accounts',
+    reports: ['rights-accounts'],
+    edits: given({ ...CORE, resources: ['serviceaccounts'], verbs: ['create'] }),
+  },
+  {
+    title: 'a person who may bind roles that they do not have',
+    reports: ['rights-roles'],
+    edits: given({ apiGroups: [RBAC], resources: ['roles'], verbs: ['bind'] }),
+  },
+  {
+    title: 'a person who may write network policies',
+    reports: ['rights-defences'],
+    edits: given({ apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['*'] }),
+  },
+  {
+    title: 'a person who may say of which pool a cluster is, in every namespace',
+    reports: ['rights-assignment'],
+    edits: [clusterBind('muster-restorer', MALLORY)],
+  },
+  {
+    title: 'an editor of the namespace',
+    reports: [
+      'rights-impersonate',
+      'rights-pods',
+      'rights-secrets',
+      'rights-configuration',
+      'rights-accounts',
+      'rights-defences',
+    ],
+    edits: [bind({ kind: 'ClusterRole', name: 'edit' })],
+  },
+  {
+    title: 'Muster’s kinds for everybody to see',
+    reports: ['rights-all-users'],
+    edits: [clusterBind('muster-viewer', { kind: 'Group', name: 'system:authenticated', apiGroup: RBAC })],
+  },
+  {
+    title: 'programs on devices for whoever may edit a namespace',
+    reports: ['rights-fleet'],
+    edits: [
+      {
+        kind: 'ClusterRole',
+        name: 'muster-fleet-editor',
+        change: (object) => ({
+          ...object,
+          metadata: { ...object.metadata, labels: { [`${RBAC}/aggregate-to-edit`]: 'true' } },
+        }),
+      },
+    ],
+  },
+]
