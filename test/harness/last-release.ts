@@ -14,7 +14,8 @@ const run = promisify(execFile)
 
 const CHECKOUT = join(import.meta.dirname, '..', '..')
 
-const COMMIT = readFileSync(join(CHECKOUT, 'hack', 'compatibility', 'last-release.txt'), 'utf8').trim()
+/** Its commit. */
+export const LAST_RELEASE = readFileSync(join(CHECKOUT, 'hack', 'compatibility', 'last-release.txt'), 'utf8').trim()
 
 /** Each is some ten megabytes. */
 const KEPT = 2
@@ -22,10 +23,10 @@ const KEPT = 2
 /** Why the last release can't be had here; undefined when it can. */
 export const lastReleaseMissing = (): string | undefined => {
   try {
-    execFileSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: CHECKOUT, stdio: 'ignore' })
+    execFileSync('git', ['cat-file', '-e', `${LAST_RELEASE}^{commit}`], { cwd: CHECKOUT, stdio: 'ignore' })
     return undefined
   } catch {
-    return `the commit of the last release, ${COMMIT.slice(0, 7)}, is not in this checkout: fetch the whole history`
+    return `the commit of the last release, ${LAST_RELEASE.slice(0, 7)}, is not in this checkout: fetch the whole history`
   }
 }
 
@@ -37,23 +38,29 @@ export const lastReleaseMissing = (): string | undefined => {
 export const lastRelease = async (): Promise<Command> => {
   const lock = readFileSync(join(CHECKOUT, 'package-lock.json'), 'utf8')
   const packages = createHash('sha256').update(lock).digest('hex').slice(0, 12)
-  const folder = join(cacheFolder(), 'last-release', `${COMMIT}-${packages}`)
+  const folder = join(cacheFolder(), 'last-release', `${LAST_RELEASE}-${packages}`)
   const make = (draft: string) => build(draft, lock)
   await makeOnce({ folder, title: 'the bundle of the last release', kept: KEPT, make }, console.error)
   return [process.execPath, join(folder, 'muster.mjs')]
 }
 
-const build = async (draft: string, lock: string): Promise<void> => {
+/** A folder with its files, as they were committed. */
+export const lastReleaseTree = async (): Promise<string> => {
   const folder = await temporaryFolder('last-release')
   const archive = join(folder, 'release.tar')
-  await run('git', ['archive', `--output=${archive}`, COMMIT], { cwd: CHECKOUT })
+  await run('git', ['archive', `--output=${archive}`, LAST_RELEASE], { cwd: CHECKOUT })
   await run('tar', ['-xf', archive, '-C', folder])
+  return folder
+}
+
+const build = async (draft: string, lock: string): Promise<void> => {
+  const folder = await lastReleaseTree()
   const differing = differingPackages(readFileSync(join(folder, 'package-lock.json'), 'utf8'), lock)
   if (differing.length > 0)
     console.error(`the last release is built with other packages than its own: ${differing.join(', ')}`)
   await symlink(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
-  const { stdout: time } = await run('git', ['show', '--no-patch', '--format=%cI', COMMIT], { cwd: CHECKOUT })
-  await run(process.execPath, ['hack/build.ts', `--commit=${COMMIT}`, `--time=${time.trim()}`], { cwd: folder })
+  const { stdout: time } = await run('git', ['show', '--no-patch', '--format=%cI', LAST_RELEASE], { cwd: CHECKOUT })
+  await run(process.execPath, ['hack/build.ts', `--commit=${LAST_RELEASE}`, `--time=${time.trim()}`], { cwd: folder })
   await cp(join(folder, 'dist'), draft, { recursive: true })
 }
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { checkoutInfo } from '#cmd/build-info.ts'
+import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
 import { ARGOCD, ARGOCD_VERSION } from '../../argocd/binaries.ts'
 import { ship } from '../../build/ship.ts'
 import { CONTROL_PLANE } from '../../controlplane/binaries.ts'
@@ -80,10 +80,17 @@ const ensureArchives = async (
   return archives
 }
 
-/** What the Dockerfile's last stage holds: its base is this machine's libraries, and the build stage is this checkout. */
 const muster = async (): Promise<ImageSource> => {
   const dist = join(await temporaryFolder('dist'), 'dist')
   const { info } = await ship(dist)
+  return musterImage(dist, info)
+}
+
+/**
+ * What the Dockerfile's last stage holds: its base is this machine's libraries, and the build stage is this checkout.
+ * @param dist the folder with the bundle @param info of what it was built
+ */
+export const musterImage = async (dist: string, info: BuildInfo): Promise<ImageSource> => {
   const args = { VERSION: info.version, COMMIT: info.commit, TIME: info.time }
   const { copies, configuration } = await lastStage(args)
   const copied = copies.map(async ({ source, target }) => {

@@ -28,6 +28,7 @@ export interface Pod {
 
 interface Container {
   readonly name: string
+  readonly image: string
   readonly resources: { readonly limits?: { readonly memory?: string } }
 }
 

@@ -2,7 +2,8 @@
 import { checkoutInfo } from '#cmd/build-info.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
-import { NAMESPACE, type StageWorld } from './world.ts'
+import type { KindNodes } from '#test/harness/ground/kind/cluster.ts'
+import { NAMESPACE } from './world.ts'
 
 export interface Writes {
   /** Ids of the clusters that the API has confirmed. */
@@ -40,7 +41,7 @@ for (let number = 0; !isEnding; number += 1) {
 }
 `
 
-export const writer = async ({ cluster, apply }: StageWorld): Promise<Writer> => {
+export const writer = async ({ cluster, apply }: Pick<KindNodes, 'cluster' | 'apply'>): Promise<Writer> => {
   const where = `--namespace=${NAMESPACE}`
   const token = { serviceAccountToken: { audience: 'hyperfleet-api', expirationSeconds: 3600, path: 'token' } }
   const pod = {

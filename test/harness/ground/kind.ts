@@ -1,29 +1,13 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { checkoutInfo } from '#cmd/build-info.ts'
 import { ARGOCD } from '#hack/argocd/binaries.ts'
-import { inCluster } from '#hack/argocd/in-cluster.ts'
-import { argoManifests } from '#hack/argocd/source.ts'
-import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { ARGO_NAMESPACE, applicationsOf } from '../argocd.ts'
-import type { ControlPlane } from '../controlplane.ts'
-import { type KindNodes, kindCluster, kindClusterMissing, PATIENCE } from './kind/cluster.ts'
-import {
-  DATABASE_NAMESPACE,
-  DEVICE_NAMESPACE,
-  database,
-  declaredKeys,
-  deviceKeys,
-  devicePods,
-  GIT_FOLDER,
-  GIT_NAMESPACE,
-  GIT_URL,
-  gitServer,
-} from './kind/pods.ts'
+import { kindWithArgo } from './kind/argocd.ts'
+import { kindClusterMissing, PATIENCE } from './kind/cluster.ts'
+import { DEVICE_NAMESPACE, declaredKeys, deviceKeys, devicePods, GIT_URL } from './kind/pods.ts'
 import { withManagers, withVolumes } from './managers.ts'
 import type { GroundProvider } from './provider.ts'
 
@@ -42,15 +26,9 @@ export const kindGround: GroundProvider = {
   missing: () => Promise.resolve(kindClusterMissing()),
   start: async (git, { resync, overlay, application }) => {
     await using stack = new AsyncDisposableStack()
-    const nodes = stack.use(await kindCluster())
+    const nodes = stack.use(await kindWithArgo(git, { resync, apiNamespace: NAMESPACE }))
     const { cluster } = nodes
     const binaries = await ensureBinaries(ARGOCD, console.error)
-    await installArgo(nodes, resync)
-    await cluster.kubectl('create', 'namespace', NAMESPACE)
-    await nodes.apply([...gitServer(), ...database(NAMESPACE)])
-    await nodes.rolledOut(GIT_NAMESPACE)
-    await nodes.rolledOut(DATABASE_NAMESPACE)
-    await git.mirror(await remoteOf(cluster))
     const path = join(overlay, 'kustomization.yaml')
     await git.commit('Data in volumes', { [path]: withVolumes(await git.read(path)) })
     const own = stack.move()
@@ -79,13 +57,6 @@ export const kindGround: GroundProvider = {
   },
 }
 
-/** How commits come into the cluster: as people push them, though by way of `kubectl exec`, so that Git needs no password. */
-const remoteOf = async ({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>): Promise<string> => {
-  const kubectl = join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl')
-  const exec = `exec --stdin --quiet --namespace=${GIT_NAMESPACE} deployment/git`
-  return `ext::${kubectl} --kubeconfig=${kubeconfig} ${exec} -- git %s ${GIT_FOLDER}`
-}
-
 /** What `kubectl wait` must see, in this order, until the pods that a commit declares are there. */
 export const settled = (application: string, commit: string): readonly (readonly string[])[] => {
   const of = [`applications.argoproj.io/${application}`, `--namespace=${ARGO_NAMESPACE}`]
@@ -94,20 +65,4 @@ export const settled = (application: string, commit: string): readonly (readonly
     [...of, '--for=jsonpath={.status.sync.status}=Synced'],
     [...of, '--for=jsonpath={.status.health.status}=Healthy'],
   ]
-}
-
-/** Installs Argo CD and waits until each of its parts runs. */
-const installArgo = async ({ cluster, rolledOut }: KindNodes, resync: number): Promise<void> => {
-  await cluster.kubectl('create', 'namespace', ARGO_NAMESPACE)
-  await cluster.kubectl('apply', '--server-side', '--kustomize', await argoFolder(resync))
-  await rolledOut(ARGO_NAMESPACE)
-}
-
-/** A kustomization of Argo CD's own manifests, which come with its Go module. */
-export const argoFolder = async (resync: number): Promise<string> => {
-  const folder = join(await temporaryFolder('argocd'), 'installation')
-  await mkdir(folder)
-  const manifests = relative(folder, join(await argoManifests(), 'core-install'))
-  await writeFile(join(folder, 'kustomization.yaml'), inCluster({ manifests, namespace: ARGO_NAMESPACE, resync }))
-  return folder
 }

@@ -91,3 +91,13 @@ export const keptUnlessConfirmed: Rule = each(['Namespace', 'CustomResourceDefin
     ? []
     : ['set argocd.argoproj.io/sync-options: Prune=confirm,Delete=confirm'],
 )
+
+/**
+ * Kubernetes keeps an account in a workload from which a manifest takes it away, so after a revert to a release that has no such account
+ * the workload gets pods only where the account has stayed. GITOPS-32.
+ */
+export const accountsStay: Rule = each(['ServiceAccount'], ({ metadata }) =>
+  metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false'
+    ? []
+    : ['set argocd.argoproj.io/sync-options: Prune=false'],
+)

@@ -1,5 +1,6 @@
 import { budgetsLeaveRoom, severalHaveABudget } from './budgets.ts'
 import {
+  accountsStay,
   claimsAsStored,
   inOneNamespace,
   keptUnlessConfirmed,
@@ -37,6 +38,7 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'claims are said as they are stored': claimsAsStored,
   'waves are in order': wavesInOrder,
   'what takes the rest with it is kept': keptUnlessConfirmed,
+  'accounts stay after a revert': accountsStay,
 }
 
 /** What must hold in production besides. */
