@@ -237,7 +237,7 @@ test('CLUSTER-23: a quota that is used up fails no attempt, for whatever time; w
   expect(provisioned).toMatchObject({ status: 'False', reason: 'QuotaExceeded' })
   expect(provisioned?.message).toBe('Dns: you have 2 of 2 clusters; tried again')
   const watched = waiting.status?.installWatch
-  // A failure would have counted after a minute, and the watch gone on after five.
+  // A failure would have counted after a minute, and the watch after five.
   const later = clock.now().getTime() + 20 * 60_000
   await the.eventually(() => expect(clock.now().getTime()).toBeGreaterThan(later))
   await the.change('too-many', { metadata: { annotations: { look: 'again' } } })
@@ -247,7 +247,7 @@ test('CLUSTER-23: a quota that is used up fails no attempt, for whatever time; w
     expect(findCondition(found.status?.conditions, 'Ready')?.message).toContain('3 of 2')
     return found
   })
-  expect(still.status?.installWatch).toEqual(watched)
+  expect(still.status?.installWatch?.seconds).toBe(watched?.seconds)
   expect(still.status?.installAttempts).toBe(0)
   expect(findCondition(still.status?.conditions, 'ProvisionStopped')?.status).toBe('False')
   await the.report(id, 'True')
