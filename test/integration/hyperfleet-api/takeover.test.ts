@@ -432,9 +432,13 @@ const randomRecords: fc.Arbitrary<GoRecord[]> = fc
   )
   .map((drafts) =>
     drafts.map(({ owner, times, deleted, labels, reports, ...draft }, at): GoRecord => {
-      // A child of an earlier record that is a root.
-      const isChild = owner !== null && owner < at && (drafts[owner]?.owner === null || owner === 0)
-      const parent = isChild ? drafts[owner] : undefined
+      // Without reports nothing would keep it from going when the API starts.
+      const isDeleting = deleted !== null && reports.length > 0
+      const earlier = owner !== null && owner < at ? drafts[owner] : undefined
+      const isKept = isDeleting || earlier?.deleted == null || earlier.reports.length === 0
+      // A child of an earlier record that is a root. Of one in deletion all children are.
+      const isChild = earlier !== undefined && (earlier.owner === null || owner === 0) && isKept
+      const parent = isChild ? earlier : undefined
       const isRoot = at === 0 || !isChild
       return {
         ...draft,
@@ -445,8 +449,7 @@ const randomRecords: fc.Arbitrary<GoRecord[]> = fc
         ...(Object.keys(labels).length > 0 && { labels }),
         created_time: times[0],
         updated_time: times[1],
-        // Without reports nothing would keep it from going when the API starts.
-        ...(deleted !== null && reports.length > 0 && { deleted_time: deleted }),
+        ...(isDeleting && { deleted_time: deleted }),
         reports: reports.map(({ available, ...each }) => ({
           ...each,
           conditions: ['Available', 'Applied', 'Health'].map((type) => ({
