@@ -107,10 +107,7 @@ const {
     filter,
     options,
     parts: everything
-      ? [
-          { projects: ['unit', 'integration'], ready: () => Promise.resolve() },
-          { projects: ['kind'], ready: kindIsReady },
-        ]
+      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: kindIsReady }]
       : [{ projects: [], ready: kindIsReady }],
     // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,

@@ -19,7 +19,7 @@ export interface TestPart {
   /** Projects of vitest's configuration; none for those that the options name. */
   readonly projects: readonly string[]
   /** Settles when all is done that can be done for the part to have what it needs; its tests say what they lack. */
-  ready(): Promise<void>
+  ready?(): Promise<void>
 }
 
 /** Which tests to run. */
@@ -46,7 +46,7 @@ const NEVER_ENDED: Outcome = {
 /** Milliseconds between two looks at what processes cost. */
 const LOOK_EVERY = 2_000
 
-const EVERYTHING: readonly TestPart[] = [{ projects: [], ready: () => Promise.resolve() }]
+const EVERYTHING: readonly TestPart[] = [{ projects: [] }]
 
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
 export const runTests = async (selection: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
@@ -56,7 +56,7 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
   const looking = setInterval(processes.look, LOOK_EVERY)
   const outcomes: Outcome[] = []
   for (const { projects, ready } of selection.parts ?? EVERYTHING) {
-    await ready()
+    await ready?.()
     outcomes.push(await runPart(selection, projects, timing, say))
   }
   processes.look()

@@ -82,6 +82,18 @@ export const startArgoOn = async (cluster: ControlPlane, { resync = 3 } = {}): P
   }
 }
 
+/** What makes the cluster that Argo CD runs in known to it, as an administrator does. @param environment of whose overlay it is */
+export const clusterHere = (environment: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {
+    name: 'cluster-here',
+    namespace: ARGO_NAMESPACE,
+    labels: { 'argocd.argoproj.io/secret-type': 'cluster', 'muster.dev/environment': environment },
+  },
+  stringData: { name: 'here', server: 'https://kubernetes.default.svc', config: '{}' },
+})
+
 /** Reads the Applications of a cluster. */
 export const applicationsOf =
   ({ rest }: Pick<ControlPlane, 'rest'>): ArgoOnCluster['application'] =>

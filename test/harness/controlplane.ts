@@ -60,21 +60,7 @@ export const sharedControlPlane = (): Promise<ControlPlane> => Promise.resolve(c
 export const startControlPlane = async (
   options: { readonly parts?: readonly Part[]; readonly crds?: boolean } = {},
 ): Promise<OwnControlPlane> => {
-  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
-  const folder = await temporaryFolder('controlplane')
-  const local = await startLocalControlPlane({
-    binaries,
-    folder,
-    guarded: true,
-    audited: true,
-    parts: options.parts ?? WITHOUT_NODES,
-  })
-  const stop = async () => {
-    await local.stop()
-    await checkCalls(folder)
-    await rm(folder, { recursive: true, force: true })
-  }
-  const connection = await connectionOf(local, binaries)
+  const { local, connection, stop } = await startAudited(options.parts)
   if (options.crds ?? true) await installCrds(connection)
   return {
     ...connect(connection),
@@ -83,6 +69,19 @@ export const startControlPlane = async (
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** One whose calls are checked when it is stopped. */
+export const startAudited = async (parts = WITHOUT_NODES) => {
+  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
+  const folder = await temporaryFolder('controlplane')
+  const local = await startLocalControlPlane({ binaries, folder, guarded: true, audited: true, parts })
+  const stop = async (): Promise<void> => {
+    await local.stop()
+    await checkCalls(folder)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { local, connection: await connectionOf(local, binaries), stop }
 }
 
 export const connectionOf = async (local: LocalControlPlane, binaries: string): Promise<Connection> => ({

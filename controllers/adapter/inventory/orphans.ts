@@ -13,6 +13,7 @@ import { findCondition } from '#operator/model/conditions.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import type { HttpClient } from '../http/client.ts'
 import { ApiReader, NothingToDoError } from '../run/api-reader.ts'
+import { MAX_ATTEMPTS } from '../run/resources/delete-object.ts'
 import { isTerminating, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isOwn, keyOfEntry } from './entry.ts'
@@ -58,14 +59,7 @@ export const listOrphans = async ({
 }: OrphanOptions): Promise<readonly Orphan[]> => {
   const api = createApi(transport, { signal })
   const kinds = new RestMapper(transport, clock)
-  // Before the tasks: one that is created meanwhile has no inventory among these.
-  const inventories = await Array.fromAsync(api.list(AdapterInventory, { namespace }))
-  /** What each task holds, by its name. */
-  const tasks = new Map<string, string | undefined>()
-  for await (const { metadata, status } of api.list(AdapterTask, { namespace })) {
-    const condition = findCondition(status?.conditions, 'DeletionsHeld')
-    tasks.set(metadata.name, condition?.status === 'True' ? condition.message : undefined)
-  }
+  const { inventories, tasks } = await readInventories(api, namespace)
   const judged: { readonly inventory: AdapterInventory; readonly why: Orphan['why'] | undefined }[] = []
   for (const inventory of inventories) {
     const why = tasks.has(inventory.spec.task) ? await whyGone(inventory, apiClient, signal) : 'TaskGone'
@@ -85,9 +79,6 @@ export const listOrphans = async ({
   }
   return orphans
 }
-
-/** How often an object is looked at anew that others write while it is to be deleted. */
-const MAX_ATTEMPTS = 10
 
 /**
  * Deletes what is there and not held, each object by its uid and in the state in which nothing else had it, and the inventories of which
@@ -124,9 +115,14 @@ export const pruneOrphans = async (
     for (let next = nextToGo(left, asked); next.length > 0; next = nextToGo(left, asked)) {
       let isChanged = false
       for (const { entry, object } of next) {
-        if (isTerminating(object) || (await deleteSeen({ entry, object }, { api, kinds, signal }))) asked.add(entry)
-        else isChanged = true
-        if (asked.has(entry) && !isTerminating(object)) result.deleted++
+        if (!isTerminating(object)) {
+          if (!(await deleteSeen({ entry, object }, { api, kinds, signal }))) {
+            isChanged = true
+            continue
+          }
+          result.deleted++
+        }
+        asked.add(entry)
       }
       if (isChanged && ++attempts === MAX_ATTEMPTS) break
       left = await refresh(left)
@@ -160,6 +156,18 @@ const deleteSeen = async (
   }
 }
 
+/** All of a namespace, and what each task there holds, by its name: undefined when nothing. */
+const readInventories = async (api: Api, namespace: string) => {
+  // Before the tasks: one that is created meanwhile has no inventory among these.
+  const inventories = await Array.fromAsync(api.list(AdapterInventory, { namespace }))
+  const tasks = new Map<string, string | undefined>()
+  for await (const { metadata, status } of api.list(AdapterTask, { namespace })) {
+    const condition = findCondition(status?.conditions, 'DeletionsHeld')
+    tasks.set(metadata.name, condition?.status === 'True' ? condition.message : undefined)
+  }
+  return { inventories, tasks }
+}
+
 /** Keys of those objects that the inventory of a task and a resource that are there has too. */
 const findInUse = async (
   objects: readonly OrphanedObject[],
@@ -172,9 +180,7 @@ const findInUse = async (
 ): Promise<ReadonlySet<string>> => {
   const keys = new Set(objects.map(({ entry }) => keyOfEntry(entry)))
   const inUse = new Set<string>()
-  const inventories = await Array.fromAsync(api.list(AdapterInventory, { namespace }))
-  const tasks = new Set<string>()
-  for await (const { metadata } of api.list(AdapterTask, { namespace })) tasks.add(metadata.name)
+  const { inventories, tasks } = await readInventories(api, namespace)
   for (const inventory of inventories) {
     const shared = inventory.spec.objects.map(keyOfEntry).filter((key) => keys.has(key))
     if (shared.length === 0 || !tasks.has(inventory.spec.task)) continue

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { type ApplicationStatus, ARGO_NAMESPACE } from '#test/harness/argocd.ts'
+import { type ApplicationStatus, ARGO_NAMESPACE, clusterHere } from '#test/harness/argocd.ts'
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { ground } from '#test/harness/ground/ground.ts'
 import type { Ground, GroundSuite } from '#test/harness/ground/provider.ts'
@@ -75,7 +75,7 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
     const overlay = `kustomize/overlays/${ENVIRONMENT}`
     const settings = { resync: RESYNC, overlay, application: APPLICATION }
     const { cluster, repoURL, argo, suite } = stack.use(await ground().start(git, settings))
-    await register(cluster)
+    await cluster.rest('POST', `/api/v1/namespaces/${ARGO_NAMESPACE}/secrets`, clusterHere(ENVIRONMENT))
 
     await begin(git, repoURL)
 
@@ -143,14 +143,3 @@ const begin = async (git: GitRepository, repoURL: string): Promise<void> => {
 const edited = async (git: GitRepository, path: string, [from, to]: readonly [string | RegExp, string]) => ({
   [path]: (await git.read(path)).replace(from, to),
 })
-
-/** Makes the cluster known to its own Argo CD as one of an environment, as an administrator does. */
-const register = async (cluster: Ground['cluster']): Promise<void> => {
-  await cluster.rest('POST', `/api/v1/namespaces/${ARGO_NAMESPACE}/secrets`, {
-    metadata: {
-      name: `cluster-${CLUSTER}`,
-      labels: { 'argocd.argoproj.io/secret-type': 'cluster', 'muster.dev/environment': ENVIRONMENT },
-    },
-    stringData: { name: CLUSTER, server: 'https://kubernetes.default.svc', config: '{}' },
-  })
-}

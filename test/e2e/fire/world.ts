@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dump, loadAll } from 'js-yaml'
 import { NODE } from '#hack/cluster/local/node.ts'
-import { ARGO_NAMESPACE, type ArgoOnCluster, startArgoOn } from '#test/harness/argocd.ts'
+import { ARGO_NAMESPACE, type ArgoOnCluster, clusterHere, startArgoOn } from '#test/harness/argocd.ts'
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Manifest, type Suite, type Supervised, startSuite } from '#test/harness/suite.ts'
@@ -126,18 +126,7 @@ const declaredInGit = async (suite: Suite): Promise<GitRepository> => {
     .replaceAll('from-source.yaml', 'main')
     .replace(/requeueAfterSeconds: \d+/, 'requeueAfterSeconds: 2')
   await suite.apply(loadAll(ours) as Manifest[])
-  await suite.apply([
-    {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: 'cluster-here',
-        namespace: ARGO_NAMESPACE,
-        labels: { 'argocd.argoproj.io/secret-type': 'cluster', 'muster.dev/environment': ENVIRONMENT },
-      },
-      stringData: { name: 'here', server: 'https://kubernetes.default.svc', config: '{}' },
-    } as Manifest,
-  ])
+  await suite.apply([clusterHere(ENVIRONMENT) as Manifest])
   return git
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { kindClusterMissing } from '#test/harness/ground/kind/cluster.ts'
 import { DATABASE_NAMESPACE } from '#test/harness/ground/kind/pods.ts'
 import { NAMESPACE, type Pod, type StageWorld, stageWorld } from './world.ts'
-import { writer } from './writer.ts'
+import { validations, writer } from './writer.ts'
 
 const MISSING = kindClusterMissing()
 
@@ -113,17 +113,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'the suite as pods of a kubele
     expect(refused).toEqual([])
     expect(confirmed.length).toBeGreaterThan(0)
     const jobs = confirmed.map((id) => `validate-${id}`).toSorted()
-    const completed = async () => {
-      const { items } = await world.cluster.rest<{
-        items: { metadata: { name: string }; status: { succeeded?: number } }[]
-      }>('GET', `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`)
-      return items
-        .flatMap(({ metadata, status }) =>
-          metadata.name.startsWith('validate-') && status.succeeded === 1 ? [metadata.name] : [],
-        )
-        .toSorted()
-    }
-    await expect.poll(completed, { timeout: 500_000, interval: 2_000 }).toEqual(jobs)
+    await expect.poll(() => validations(world), { timeout: 500_000, interval: 2_000 }).toEqual(jobs)
     const starts = await kubectl(
       'get',
       'events',

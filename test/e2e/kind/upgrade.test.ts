@@ -8,7 +8,7 @@ import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { ensureArchive } from '#hack/image/local/archive-cache.ts'
 import { musterImage } from '#hack/image/local/images.ts'
-import { ARGO_NAMESPACE, applicationsOf } from '#test/harness/argocd.ts'
+import { applicationsOf, clusterHere } from '#test/harness/argocd.ts'
 import { isDeep } from '#test/harness/deep.ts'
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { kindWithArgo } from '#test/harness/ground/kind/argocd.ts'
@@ -17,7 +17,7 @@ import { GIT_URL } from '#test/harness/ground/kind/pods.ts'
 import { settled } from '#test/harness/ground/kind.ts'
 import { LAST_RELEASE, lastRelease, lastReleaseMissing, lastReleaseTree } from '#test/harness/last-release.ts'
 import { NAMESPACE, type Pod } from './world.ts'
-import { writer } from './writer.ts'
+import { validations, writer } from './writer.ts'
 
 const MISSING =
   kindClusterMissing() ?? lastReleaseMissing() ?? (isDeep ? undefined : 'ten minutes: npm run test:deep has it')
@@ -29,11 +29,6 @@ const OLD_TAG = 'last-release'
 const ENVIRONMENT = 'stage'
 const APPLICATION = 'muster-here'
 const OVERLAY = `kustomize/overlays/${ENVIRONMENT}/kustomization.yaml`
-
-interface Job {
-  readonly metadata: { readonly name: string }
-  readonly status: { readonly succeeded?: number }
-}
 
 interface Overlay {
   readonly [part: string]: unknown
@@ -82,25 +77,14 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
 
   beforeAll(async () => {
     git = await gitRepository()
-    nodes = await kindWithArgo(git, { resync: 3, apiNamespace: NAMESPACE })
     const [, bundle = ''] = await lastRelease()
     const info = { version: '0.0.0', commit: LAST_RELEASE, time: 'unknown' }
     const image = await musterImage(dirname(bundle), info)
-    await nodes.load(await ensureArchive({ ...image, name: 'last-release', tag: `${IMAGE}:${OLD_TAG}` }, console.error))
+    const archive = await ensureArchive({ ...image, name: 'last-release', tag: `${IMAGE}:${OLD_TAG}` }, console.error)
+    nodes = await kindWithArgo(git, { resync: 3, apiNamespace: NAMESPACE, archives: [archive] })
     last = await lastReleaseTree()
     await release('The last release', last, OLD_TAG)
-    await nodes.apply([
-      {
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata: {
-          name: 'cluster-here',
-          namespace: ARGO_NAMESPACE,
-          labels: { 'argocd.argoproj.io/secret-type': 'cluster', 'muster.dev/environment': ENVIRONMENT },
-        },
-        stringData: { name: 'here', server: 'https://kubernetes.default.svc', config: '{}' },
-      },
-    ])
+    await nodes.apply([clusterHere(ENVIRONMENT)])
     const folder = join(git.folder, 'kustomize/argocd')
     await nodes.cluster.kubectl('apply', '--server-side', '--force-conflicts', '--kustomize', folder)
     await vi.waitFor(
@@ -159,12 +143,9 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
   /** Each has had its Job, once. */
   const validated = async (ids: readonly string[]): Promise<void> => {
     const jobs = ids.map((id) => `validate-${id}`).toSorted()
-    const completed = async () => {
-      const path = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`
-      const { items } = await nodes.cluster.rest<{ items: readonly Job[] }>('GET', path)
-      return items.flatMap(({ metadata, status }) => (status.succeeded === 1 ? [metadata.name] : []))
-    }
-    await expect.poll(completed, { timeout: 300_000, interval: 2_000 }).toEqual(expect.arrayContaining(jobs))
+    await expect
+      .poll(() => validations(nodes), { timeout: 300_000, interval: 2_000 })
+      .toEqual(expect.arrayContaining(jobs))
   }
 
   let before: readonly string[]

@@ -82,3 +82,21 @@ export const writer = async ({ cluster, apply }: Pick<KindNodes, 'cluster' | 'ap
     },
   }
 }
+
+interface Job {
+  readonly metadata: { readonly name: string }
+  readonly status: { readonly succeeded?: number }
+}
+
+/** Names of the Jobs of the sample task `cluster-validation` that have come to their end, sorted. */
+export const validations = async ({ cluster }: Pick<KindNodes, 'cluster'>): Promise<readonly string[]> => {
+  const { items } = await cluster.rest<{ readonly items: readonly Job[] }>(
+    'GET',
+    `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`,
+  )
+  return items
+    .flatMap(({ metadata, status }) =>
+      metadata.name.startsWith('validate-') && status.succeeded === 1 ? [metadata.name] : [],
+    )
+    .toSorted()
+}

@@ -1,9 +1,7 @@
 /** ClusterDeployments as Hive's documentation writes them (docs/using-hive.md of openshift/hive), told anew: applied by kubectl as they are. */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { applyStrictly } from '#test/worlds/hive-manifests.ts'
 import { type World, world } from './world.ts'
 
 let the: World
@@ -17,11 +15,7 @@ afterAll(async () => {
   await the?.[Symbol.asyncDispose]()
 })
 
-const apply = async (manifests: string): Promise<void> => {
-  const file = join(await temporaryFolder('hive'), 'manifests.yaml')
-  await writeFile(file, manifests.replaceAll('NAMESPACE', the.namespace))
-  await the.plane.kubectl('apply', '--validate=strict', '--filename', file)
-}
+const apply = (manifests: string): Promise<void> => applyStrictly(the, manifests)
 
 const ON_A_CLOUD = `
 apiVersion: v1

@@ -1,9 +1,7 @@
 /** Pools and claims as Hive's documentation writes them (docs/clusterpools.md of openshift/hive), told anew: applied by kubectl as they are. */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { applyStrictly } from '#test/worlds/hive-manifests.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
 
 let the: PoolWorld
@@ -17,11 +15,7 @@ afterAll(async () => {
   await the?.[Symbol.asyncDispose]()
 })
 
-const apply = async (manifests: string): Promise<void> => {
-  const file = join(await temporaryFolder('hive'), 'manifests.yaml')
-  await writeFile(file, manifests.replaceAll('NAMESPACE', the.namespace))
-  await the.plane.kubectl('apply', '--validate=strict', '--filename', file)
-}
+const apply = (manifests: string): Promise<void> => applyStrictly(the, manifests)
 
 /** Every cluster of it is made with this install-config, but for its name and domain. */
 const POOL = `

@@ -7,7 +7,7 @@ import type { LocatedObject } from './deletion-unit.ts'
 import { describeObject, isTerminating, metadataOf } from './object.ts'
 
 /** How often an object is looked at anew that others write while it is to be deleted. */
-const MAX_ATTEMPTS = 10
+export const MAX_ATTEMPTS = 10
 
 /**
  * What others have of it is read of one state of the object, and it is deleted in that state or looked at again.

@@ -9,19 +9,25 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { ARGO_NAMESPACE } from '../../argocd.ts'
 import type { ControlPlane } from '../../controlplane.ts'
 import type { GitRepository } from '../../git.ts'
-import { type KindNodes, kindCluster } from './cluster.ts'
+import { type KindNodes, type KindOptions, kindCluster } from './cluster.ts'
 import { DATABASE_NAMESPACE, database, GIT_FOLDER, GIT_NAMESPACE, gitServer } from './pods.ts'
+
+interface ArgoOptions extends Pick<KindOptions, 'archives'> {
+  readonly resync: number
+  readonly apiNamespace: string
+}
 
 /**
  * Starts one; from then on what is committed to this repository is in the cluster's, as `GIT_URL`. Stop it, or take it with `await using`.
  * @param resync seconds between two looks of Argo CD at Git @param apiNamespace where the API finds its database; it is made
+ * @param archives of images besides those of the suite
  */
 export const kindWithArgo = async (
   git: GitRepository,
-  { resync, apiNamespace }: { readonly resync: number; readonly apiNamespace: string },
+  { resync, apiNamespace, ...images }: ArgoOptions,
 ): Promise<KindNodes> => {
   await using stack = new AsyncDisposableStack()
-  const nodes = stack.use(await kindCluster())
+  const nodes = stack.use(await kindCluster(images))
   const { cluster } = nodes
   await installArgo(nodes, resync)
   await cluster.kubectl('create', 'namespace', apiNamespace)

@@ -16,8 +16,6 @@ export const PATIENCE = '--timeout=600s'
 export interface KindNodes extends AsyncDisposable {
   /** All but faults of the API server: those are for the local control plane. */
   readonly cluster: Omit<ControlPlane, 'proxy'>
-  /** Gives its node one more image. @param archive its path */
-  load(archive: string): Promise<void>
   apply(manifests: readonly object[]): Promise<void>
   /** Waits until every Deployment and StatefulSet of a namespace has its pods. */
   rolledOut(namespace: string): Promise<void>
@@ -48,7 +46,6 @@ export const kindCluster = async (options: KindOptions = {}): Promise<KindNodes>
   const own = stack.move()
   return {
     cluster,
-    load: kind.load,
     apply: async (manifests) => {
       const input = manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n')
       await kind.kubectl(['apply', '--server-side', '-f', '-'], { input })
