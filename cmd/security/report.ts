@@ -36,7 +36,7 @@ export const exitCodeOfReport = ({ findings, notChecked }: Report): 0 | 1 | 2 =>
 
 /** For people: what was found, by line of the table, what was not looked at, and how much was. */
 export const formatReport = ({ findings, notChecked, checked }: Report): string => {
-  const byLine = Map.groupBy(findings, ({ line }) => `A ${line.role} must not: ${line.mustNot}`)
+  const byLine = Map.groupBy(findings, ({ line }) => `The ${line.role} must not: ${line.mustNot}`)
   const lines = [
     ...[...byLine].flatMap(([line, group]) => [
       line,

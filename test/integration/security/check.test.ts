@@ -169,7 +169,7 @@ describe('on a real API server', () => {
     await using _ = await makeAll(MUTATIONS.find(({ title }) => title === 'a policy that only warns')?.edits ?? [])
     expect(await muster(['security', 'check', `--kubeconfig=${cluster.kubeconfig}`])).toEqual({
       code: 1,
-      output: `A task author must not: choose a ServiceAccount with more rights than the administrator allowed
+      output: `The task author must not: choose a ServiceAccount with more rights than the administrator allowed
     ValidatingAdmissionPolicyBinding muster-task-files (policy-bindings): its validationActions lack Deny. To do: apply it again, as this release ships it
 ${CHECKS.length} checks made, 1 found, 0 not made`,
     })
