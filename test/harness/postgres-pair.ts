@@ -27,7 +27,7 @@ export interface PostgresPair extends AsyncDisposable {
   readonly proxy: TcpProxy
   /** What writes now. */
   primaryUrl(): string
-  /** The standby gets nothing any more: what is committed from now on is lost by a crash. */
+  /** The standby has all that is committed by now, and gets nothing any more: what is committed from now on is lost by a crash. */
   detach(): Promise<void>
   /** The standby gets everything and shows nothing of it from now on, until it is promoted. */
   pauseReplay(): Promise<void>
@@ -88,6 +88,11 @@ export const startPostgresPair = async (commit: 'synchronous' | 'asynchronous'):
     proxy,
     primaryUrl: () => primary.url,
     detach: async () => {
+      const [{ lsn } = { lsn: '' }] = (await query(primary.url, 'select pg_current_wal_lsn() as lsn')) as {
+        lsn: string
+      }[]
+      const behind = `select 1 from pg_stat_replication where flush_lsn < '${lsn}'`
+      await until(async () => (await query(primary.url, behind)).length === 0)
       await follower().kill()
       isDetached = true
     },
