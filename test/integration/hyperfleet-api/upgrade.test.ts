@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
-import { migrations } from '#services/hyperfleet-api/storage/migrations.ts'
+import { migrations } from '#services/hyperfleet-api/storage/layout/migrations.ts'
 import { type MusterProcess, manualClock, postgresMissing, startMuster } from '#test/harness/index.ts'
 import { freshPostgres, openWatch, requestTo, serve, temporaryData } from './support.ts'
 

@@ -8,7 +8,7 @@ import { ListQuery } from '../schemas/list.ts'
 import { AnyResourceDraft } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
 import { type Collection, collectionsOf } from './collection.ts'
-import { listResources } from './resources.ts'
+import { listResources } from './list-resources.ts'
 
 /** Stands for a kind that is only known when a request comes. */
 const ANY_KIND: Entity = {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { API_ERRORS } from '../errors.ts'
+import { API_ERRORS } from '../../errors.ts'
 
 /** The database is another program's. */
 export class ForeignLayoutError extends errorOf(API_ERRORS, 'ForeignLayoutError') {}
