@@ -8,7 +8,7 @@ import type { Buckets } from './decide/buckets.ts'
 import type { Sizing } from './decide/sizing.ts'
 import type { Stale } from './decide/stale.ts'
 import type { Summary } from './inventory/summary.ts'
-import type { Cluster } from './model/observed.ts'
+import type { Cluster } from './model/cluster.ts'
 import { compareText } from './model/order.ts'
 
 export interface ConditionsInput {

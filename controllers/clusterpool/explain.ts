@@ -1,6 +1,6 @@
 /** A plan for people and for programs: `muster pool plan NAME`. */
 
-import { keyOf } from './model/observed.ts'
+import { keyOf } from './model/names.ts'
 import type { Action, Plan } from './model/plan.ts'
 
 /** What is said of an action: documents and statuses are left out, they can be had from the objects themselves. */

@@ -13,16 +13,14 @@ import { selectorOf } from '#operator/model/selector.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { DeadLetter } from '../events/source.ts'
 import { ApiTime } from '../http/api-time.ts'
-import { taskLanguages } from '../language/task-languages.ts'
 import type { Metrics } from '../metrics.ts'
 import type { RequiredCondition } from '../required/compare-required.ts'
 import type { RunHistory } from '../runs/run-history.ts'
 import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
-import { InvalidTaskError, type TaskProblem } from '../task/task-problems.ts'
 import { ApiRefusals } from './api-refusals.ts'
 import { createEventSource } from './connect.ts'
-import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
+import { type ConnectionDeps, connectTask } from './connect-task.ts'
 import {
   describeHeld,
   type HeldResources,
@@ -34,7 +32,7 @@ import {
 import { leaveTask } from './leave-task.ts'
 import { retryWithBackoff } from './retry-with-backoff.ts'
 import { StatusWriter } from './status-writer.ts'
-import { readTask } from './task-reader.ts'
+import { type LoadedTask, TaskLoader } from './task-loader.ts'
 import { TaskStats } from './task-stats.ts'
 import { Worker } from './worker.ts'
 
@@ -45,12 +43,6 @@ export interface TaskDaemonDeps extends ConnectionDeps {
   readonly reloadSignals: Map<string, WakeSignal>
   /** Whether the HyperFleet API requires the adapter of a task; undefined where that is not looked at. */
   required(task: AdapterTask): RequiredCondition | undefined
-}
-
-/** A task to run, and everything that decides how, as text. */
-interface LoadedTask {
-  readonly task: Task
-  readonly text: string
 }
 
 /** How often the ConfigMap of a `taskRef` is read. */
@@ -72,15 +64,10 @@ class TaskDaemon {
   readonly #brake: InferredDeletions
   /** Of the HyperFleet API: what a run reports must be of its time. */
   readonly #time: ApiTime
+  readonly #loader: TaskLoader
   #worker: Worker | undefined
   /** Of the worker. */
   #refusals: ApiRefusals | undefined
-  /** As it could be read last. */
-  #lastTask: Task | undefined
-  #invalid: StatusInput['invalid']
-  /** What was said last of expressions that can't have a value. */
-  #hints = ''
-  #generation: number | undefined
   #failure: string | undefined
 
   constructor(deps: TaskDaemonDeps, context: DaemonContext<AdapterTask>) {
@@ -89,6 +76,7 @@ class TaskDaemon {
     this.#reload = new WakeSignal(context.clock)
     this.#statusChanged = new WakeSignal(context.clock)
     this.#time = new ApiTime(context.clock)
+    this.#loader = new TaskLoader(deps, context, this.#time)
     this.#statusWriter = new StatusWriter(context, () => this.#statusInput)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#stats = new TaskStats({ processed, failed, skipped, deadLetters })
@@ -120,7 +108,7 @@ class TaskDaemon {
       this.#deps.metrics.deletionsHeld.remove(this.#metricLabels)
       await this.#statusWriter.write()
       if (this.#context.signal.reason instanceof ObjectDeletedError) {
-        await leaveTask(this.#context, this.#deps, this.#lastTask)
+        await leaveTask(this.#context, this.#deps, this.#loader.lastTask)
       }
       this.#deps.history.forget(this.#taskKey.namespace, this.#taskKey.task)
     }
@@ -133,7 +121,7 @@ class TaskDaemon {
     while (!signal.aborted) {
       let loaded: LoadedTask | undefined
       try {
-        loaded = await this.#loadTask()
+        loaded = await this.#loader.load()
       } catch (error) {
         if (running === undefined) throw error
         if (!signal.aborted)
@@ -174,54 +162,6 @@ class TaskDaemon {
       log.error('adapter: the worker of a task failed while it was stopped', { err: error })
     }
     this.#failure = undefined
-  }
-
-  /** What to run; undefined when there is nothing to run. @throws what the API server failed with */
-  async #loadTask(): Promise<LoadedTask | undefined> {
-    const { spec, object } = this.#context
-    const { generation } = object.metadata
-    try {
-      const { task, text, problem, hints } = await readTask(spec, {
-        api: impersonatedApi(this.#context),
-        namespace: this.#context.namespace ?? 'default',
-        access: this.#deps.access,
-        languages: taskLanguages(() => this.#time.clock.now()),
-        signal: this.#context.signal,
-      })
-      this.#generation = generation
-      this.#recordValidity(problem, 'deletions')
-      this.#recordHints(hints)
-      this.#lastTask = task
-      return spec.suspend === true ? undefined : { task, text: JSON.stringify(spec) + text }
-    } catch (error) {
-      const isInvalid = error instanceof InvalidTaskError
-      // Nothing of a suspended task is run, whatever is in it.
-      if (!isInvalid && spec.suspend !== true) throw error
-      this.#generation = generation
-      if (isInvalid) this.#recordValidity(error, 'everything')
-      return undefined
-    }
-  }
-
-  /** @param blocks what is not done until the task is corrected */
-  #recordValidity(problem: InvalidTaskError | undefined, blocks: 'everything' | 'deletions'): void {
-    const { log, events } = this.#context
-    if (problem !== undefined && this.#invalid?.message !== problem.message) {
-      log.warn('adapter: the task is invalid, waiting for a change of it', { problem: problem.message })
-      events.warning('InvalidTask', problem.message.slice(0, 1_000))
-    }
-    this.#invalid = problem && { message: problem.message, blocks }
-  }
-
-  /** Once for each change: the task is read again and again. ADAPTER-83. */
-  #recordHints(hints: readonly TaskProblem[]): void {
-    const { log, events } = this.#context
-    const message = hints.map((hint) => `${hint.path}: ${hint.message}`).join('; ')
-    if (message !== '' && message !== this.#hints) {
-      log.warn('adapter: expressions of the task can never have a value, it runs all the same', { problem: message })
-      events.warning('NeverAValue', message.slice(0, 1_000))
-    }
-    this.#hints = message
   }
 
   async #runWorker(task: Task, signal: AbortSignal): Promise<void> {
@@ -303,8 +243,8 @@ class TaskDaemon {
   get #statusInput(): StatusInput {
     const worker = this.#worker
     return {
-      generation: this.#generation,
-      invalid: this.#invalid,
+      generation: this.#loader.generation,
+      invalid: this.#loader.invalid,
       suspended: this.#context.spec.suspend === true,
       failure: this.#failure,
       connected: worker?.connected ?? false,

@@ -10,7 +10,7 @@ import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config
 import { installerSecretNames, secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { NamespacedName } from '../model/observed.ts'
+import type { NamespacedName } from '../model/names.ts'
 import { defaultInstallConfig, fromTemplate } from './install-config.ts'
 
 export interface ClusterDocuments {

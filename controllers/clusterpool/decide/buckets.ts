@@ -6,7 +6,8 @@ import {
 } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
-import type { Cluster, Observed } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import type { Observed } from '../model/observed.ts'
 
 /** Every cluster stands in exactly one of them; each list is oldest first. */
 export interface Buckets {

@@ -1,6 +1,8 @@
 /** Which claim gets which cluster: CLAIM-1, CLAIM-2, CLAIM-4. */
 
-import type { Claim, Cluster, Observed } from '../model/observed.ts'
+import type { Claim } from '../model/claim.ts'
+import type { Cluster } from '../model/cluster.ts'
+import type { Observed } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
 
 /** One side of a link or both are still to be written: the claim's first, because its namespace decides. */

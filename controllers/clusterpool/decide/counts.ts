@@ -1,5 +1,6 @@
 import { poolOf } from '../lease/lease.ts'
-import { isSame, type Observed } from '../model/observed.ts'
+import { isSame } from '../model/names.ts'
+import type { Observed } from '../model/observed.ts'
 import type { Counts } from '../model/plan.ts'
 import type { Buckets } from './buckets.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Cluster } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
 import { explainWaits } from './explain-waits.ts'
 import type { Sizing, SizingInput } from './sizing.ts'
 

@@ -3,7 +3,9 @@
  * until a person has looked at them (POOL-53). A cluster whose installation was given up is no loss. One that is past its deadline may be:
  * that it was installed is told by another process, which may be the one that stands still.
  */
-import { type Cluster, deletedAt, type InferredClusterDeletion, type Observed } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import { deletedAt } from '../model/metadata.ts'
+import type { InferredClusterDeletion, Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import { brokenReason, isClaimGone, isSilentForLong } from './buckets.ts'

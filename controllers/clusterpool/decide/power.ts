@@ -1,7 +1,7 @@
 /** Which unclaimed clusters run: POOL-33, POOL-34. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
-import type { Cluster, PowerState } from '../model/observed.ts'
+import type { Cluster, PowerState } from '../model/cluster.ts'
 import { byAge } from '../model/order.ts'
 
 /**

@@ -2,7 +2,7 @@
  * How many clusters to make and which to delete. POOL-26 to POOL-31.
  */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { Cluster } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
 import { byNewest } from '../model/order.ts'
 import type { Buckets } from './buckets.ts'
 import type { Stale, Staleness } from './stale.ts'

@@ -1,7 +1,7 @@
 /** Which unclaimed clusters are outdated: POOL-20, POOL-25, POOL-30. */
 
 import type { Inventory } from '../inventory/inventory.ts'
-import type { Cluster } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
 import { byAge } from '../model/order.ts'
 import type { Buckets } from './buckets.ts'
 

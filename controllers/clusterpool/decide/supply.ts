@@ -10,7 +10,9 @@ import {
 } from '../inventory/candidates.ts'
 import { buildInventory, type Inventory } from '../inventory/inventory.ts'
 import type { Lease } from '../lease/lease.ts'
-import { type Cluster, keyOf, type Observed } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import { keyOf } from '../model/names.ts'
+import type { Observed } from '../model/observed.ts'
 import { activeRejection } from '../observe/rejections.ts'
 import type { Buckets } from './buckets.ts'
 

@@ -8,7 +8,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
-import type { CustomizationState } from '../model/observed.ts'
+import type { CustomizationState } from '../model/customization-state.ts'
 import { type ExecuteContext, patchIfUnchanged } from './context.ts'
 import { probeApiName } from './probe-api-name.ts'
 

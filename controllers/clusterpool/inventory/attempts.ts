@@ -5,7 +5,7 @@
 
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
-import type { Cluster } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
 
 /** What is kept of failures between passes. */
 export interface Failures {

@@ -5,7 +5,8 @@ import type {
 } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { brokenReason } from '../decide/buckets.ts'
-import type { Cluster, Observed } from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import type { Observed } from '../model/observed.ts'
 
 /** So many are kept. */
 const MAX_HOLDERS = 10

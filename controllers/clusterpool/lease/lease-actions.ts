@@ -1,6 +1,7 @@
 /** What is done about leases besides taking them for new clusters: POOL-5 to POOL-8. */
 
-import { isSame, keyOf, type Observed } from '../model/observed.ts'
+import { isSame, keyOf } from '../model/names.ts'
+import type { Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import type { CreationFailure } from '../model/rejection.ts'

@@ -1,7 +1,7 @@
 /** What the conditions of a customization say about its lease, and since when. Pure. */
 import type { ClusterDeploymentCustomizationStatus } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { Condition, ConditionInput } from '#operator/model/conditions.ts'
-import { isSame, type NamespacedName } from '../model/observed.ts'
+import { isSame, type NamespacedName } from '../model/names.ts'
 
 /** A cluster of the pool has it. */
 export const holderConditions = (

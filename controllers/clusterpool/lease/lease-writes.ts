@@ -9,13 +9,10 @@ import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from '../execute/context.ts'
-import {
-  type Cluster,
-  type CustomizationState,
-  isSame,
-  type NamespacedName,
-  type PoolObjects,
-} from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import type { CustomizationState } from '../model/customization-state.ts'
+import { isSame, type NamespacedName } from '../model/names.ts'
+import type { PoolObjects } from '../model/observed.ts'
 import { formatAppliedPatches } from './applied-patches.ts'
 import { type LeaseEnd, withHolder } from './history.ts'
 import { conditionsFor, holderConditions } from './lease-conditions.ts'

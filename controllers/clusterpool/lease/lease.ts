@@ -5,14 +5,10 @@
  * holder releases it, or any manager after a GET proved that the named cluster is gone and its maker had time enough to make it.
  * POOL-1, POOL-5.
  */
-import {
-  type Cluster,
-  type CustomizationState,
-  isSame,
-  keyOf,
-  type NamespacedName,
-  type Observed,
-} from '../model/observed.ts'
+import type { Cluster } from '../model/cluster.ts'
+import type { CustomizationState } from '../model/customization-state.ts'
+import { isSame, keyOf, type NamespacedName } from '../model/names.ts'
+import type { Observed } from '../model/observed.ts'
 
 /** How long a lease may be without its cluster before it counts as left behind, in milliseconds. */
 export const LEASE_GRACE_MS = 5 * 60_000

@@ -7,7 +7,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { patchIfUnchanged } from '../execute/context.ts'
-import { isSame } from '../model/observed.ts'
+import { isSame } from '../model/names.ts'
 import type { Lookup } from '../observe/indexes.ts'
 import { WriteCache } from '../observe/write-cache.ts'
 import { type LeaseContext, releaseLease } from './lease-writes.ts'

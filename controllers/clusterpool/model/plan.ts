@@ -4,7 +4,10 @@ import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.t
 import type { Subject } from '#apis/kubernetes.ts'
 import type { Candidate } from '../inventory/candidates.ts'
 import type { LeaseEnd } from '../lease/history.ts'
-import type { Claim, Cluster, CustomizationState, NamespacedName, PowerState } from './observed.ts'
+import type { Claim } from './claim.ts'
+import type { Cluster, PowerState } from './cluster.ts'
+import type { CustomizationState } from './customization-state.ts'
+import type { NamespacedName } from './names.ts'
 
 /** Every action says why, in one sentence for people. */
 interface WithReason {

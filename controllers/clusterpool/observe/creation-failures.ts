@@ -5,7 +5,8 @@
 import { exponentialDelay } from '#operator/model/outcome.ts'
 import { COOL_OFF } from '../inventory/attempts.ts'
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
-import type { CustomizationState, Observed } from '../model/observed.ts'
+import type { CustomizationState } from '../model/customization-state.ts'
+import type { Observed } from '../model/observed.ts'
 import type { CreationFailure } from '../model/rejection.ts'
 
 /** Under this name stands the failure of a pool without inventory: no customization has an empty name. */

@@ -15,7 +15,7 @@ import { deviceSlotConditions } from './multiple-owners.ts'
 const INFO_ANNOTATION = 'fleet.nationtech.io/info'
 
 /** What the agent said of labels that are not its own to choose, as `key=value`, separated by commas. */
-export const REPORTED_LABELS_ANNOTATION = 'fleet.nationtech.io/reported-labels'
+const REPORTED_LABELS_ANNOTATION = 'fleet.nationtech.io/reported-labels'
 
 /** Which operator keeps a Device, as `<namespace>/<Lease>`: others, of other NATS servers, leave it alone. */
 export const OPERATOR_ANNOTATION = 'fleet.nationtech.io/operator'

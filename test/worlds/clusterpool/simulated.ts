@@ -13,12 +13,9 @@ import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain } from '#controllers/clusterpool/explain.ts'
 import { LEASE_GRACE_MS } from '#controllers/clusterpool/lease/lease.ts'
 import { conditionsFor, holderConditions } from '#controllers/clusterpool/lease/lease-conditions.ts'
-import {
-  type CustomizationState,
-  keyOf,
-  type NamespacedName,
-  toObserved,
-} from '#controllers/clusterpool/model/observed.ts'
+import type { CustomizationState } from '#controllers/clusterpool/model/customization-state.ts'
+import { keyOf, type NamespacedName } from '#controllers/clusterpool/model/names.ts'
+import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import type { Action, Plan } from '#controllers/clusterpool/model/plan.ts'
 import type { CreationFailure } from '#controllers/clusterpool/model/rejection.ts'
 import { nextCreationFailure } from '#controllers/clusterpool/observe/creation-failures.ts'
