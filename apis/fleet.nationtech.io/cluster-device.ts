@@ -21,8 +21,8 @@ export const isDeviceOf = (inventory: Inventory, { namespace, name }: Named): bo
   inventory?.[CLUSTER_FIELD] === `${namespace}/${name}`
 
 /** Labels of every such device: where it comes from. */
-export const CLUSTER_NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
-export const CLUSTER_POOL_LABEL = 'fleet.nationtech.io/cluster-pool'
+const CLUSTER_NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
+const CLUSTER_POOL_LABEL = 'fleet.nationtech.io/cluster-pool'
 
 /** A label's value, and a part of a key in NATS, has at most so many characters. */
 const MAX_NAME_CHARS = 63

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 
 /** What Hive and older Kubernetes write besides; nothing reads it (POOL-54). */
 const lastProbeTime = () =>
@@ -34,6 +34,3 @@ export const conditions = (options: { readonly isProbed: boolean } = { isProbed:
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
   })
-
-/** One entry of `status.conditions`. */
-export type Condition = Static<ReturnType<typeof condition>>

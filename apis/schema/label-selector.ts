@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject } from 'typebox'
+import Type, { type TObject } from 'typebox'
 import { rules } from './rule.ts'
 
 /** Kubernetes: labels, syntax and character set. */
@@ -87,6 +87,3 @@ export const labelSelector = (options: { description: string }) =>
     },
     { 'x-kubernetes-map-type': 'atomic', ...options },
   ) satisfies TObject
-
-/** What `labelSelector()` accepts. */
-export type LabelSelector = Static<ReturnType<typeof labelSelector>>

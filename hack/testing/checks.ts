@@ -9,6 +9,7 @@ const CHECKS = [
   { name: 'types', program: 'tsc', args: ['--noEmit', '--pretty', 'false', '-p', '.'] },
   { name: 'format and lint', program: 'biome', args: ['check', '--error-on-warnings', '.'] },
   { name: 'promises and circles', program: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
+  { name: 'dead exports', program: 'knip', args: ['--include', 'files,exports,types,nsExports'] },
   { name: 'words', program: 'node', args: ['--disable-warning=ExperimentalWarning', 'hack/testing/check-words.ts'] },
 ] as const
 

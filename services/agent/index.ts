@@ -1,5 +1,5 @@
 /** The agent for others in this program: `muster agent`, and the controller that makes clusters devices. */
-export { type AgentOptions, runAgent } from './agent.ts'
+export { runAgent } from './agent.ts'
 export { LockedError } from './folder-lock.ts'
 export { connectAgent, RefusedError } from './nats/connect.ts'
 export { CredentialsError, readAuthenticator } from './nats/credentials.ts'

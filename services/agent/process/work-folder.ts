@@ -6,8 +6,6 @@ import { LaunchError } from './launch.ts'
 /** Below the folder of a placement; for a program of an account of its own, below the one that is for its account. */
 export const workOf = (folder: string): string => join(folder, 'work')
 
-export const isFolder = async (path: string): Promise<boolean> => (await ownerOf(path)) !== undefined
-
 /** Whose folder it is; undefined when it is none. */
 export const ownerOf = async (path: string): Promise<number | undefined> => {
   try {
