@@ -4,7 +4,7 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { absolutePaths, httpPrefixes, names, natsServers, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
-import type { AdapterDeps } from './index.ts'
+import type { AdapterOptions } from './options.ts'
 import type { RunHistory } from './runs/run-history.ts'
 
 const flags = {
@@ -46,7 +46,7 @@ const flags = {
   ),
 }
 
-type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
+type Context = Pick<AdapterOptions, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
   Values<typeof flags> & { readonly runs: RunHistory; readonly natsCa: string | undefined }
 
 const rights: Rights = {

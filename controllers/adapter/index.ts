@@ -8,49 +8,18 @@
  *
  * The rules: docs/spec/adapter.md. How to write a task: docs/adapter-tasks.md. How deletion works: docs/adapters.md.
  */
-import type { Registry } from 'prom-client'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { RestMapper } from '#operator/client/rest-mapper.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { Clock } from '#operator/model/clock.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type Access, grantAccess } from './access.ts'
 import { refuseInvalidTask } from './admission.ts'
 import { taskDaemon } from './daemon/daemon.ts'
-import type { NatsFiles } from './events/nats-allowlist.ts'
 import { AccountTokens } from './http/account-tokens.ts'
 import { createMetrics } from './metrics.ts'
+import type { AdapterOptions } from './options.ts'
 import { RequiredAdapters } from './required/required-adapters.ts'
 import { RunHistory } from './runs/run-history.ts'
-
-export interface AdapterDeps {
-  readonly clock: Clock
-  /** Where the adapters' metrics are registered. */
-  readonly registry: Registry
-  /** Of this program. */
-  readonly version: string
-  /** Environment variables, folders and files that tasks may read. Nothing else of the manager is visible to them. */
-  readonly variables?: readonly string[]
-  readonly files?: readonly string[]
-  /** Prefixes of the URLs that resources of HTTP services may lead to; none when left out. */
-  readonly httpTargets?: readonly string[]
-  /** URLs of the NATS servers that events of tasks may come from; none when left out. */
-  readonly natsServers?: readonly string[]
-  /** Files with what those servers are shown, and with the authorities that they are known by. */
-  readonly natsFiles?: NatsFiles
-  /** The HyperFleet API of the manager, which needs no such prefix, and the only one that gets its token. */
-  readonly hyperfleetApiUrl?: string | undefined
-  /** File with the bearer token for that API, read for every request; tasks can't read it. */
-  readonly hyperfleetApiTokenFile?: string | undefined
-  /** Adapters that that API requires and that no task of this manager does. */
-  readonly elsewhere?: readonly string[]
-  /** Tasks show that API tokens of their own ServiceAccounts, meant for this audience; that of the file when left out. */
-  readonly tokenAudience?: string | undefined
-  /** Where runs are noted for others to read; only for the tasks' own status when left out. */
-  readonly history?: RunHistory
-  /** Refuse tasks that can't be run, by admission. */
-  readonly denyInvalid?: boolean
-}
 
 export const adapter = ({
   clock,
@@ -67,7 +36,7 @@ export const adapter = ({
   tokenAudience,
   history = new RunHistory(),
   denyInvalid = false,
-}: AdapterDeps): Controller<AdapterTask> => {
+}: AdapterOptions): Controller<AdapterTask> => {
   const tasks = controller(AdapterTask, { name: 'adapter' })
   const access: Access = grantAccess({
     variables,

@@ -4,7 +4,7 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag } from '#operator/flags/flag.ts'
 import { names } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
-import type { ClusterDeploymentDeps } from './index.ts'
+import type { ClusterDeploymentOptions } from './options.ts'
 
 const flags = {
   formerKubernetesUids: flag(
@@ -55,8 +55,8 @@ export const clusterDeploymentEntry = {
   kinds: [ClusterDeployment, ClusterDeploymentCustomization],
   flags,
   rights,
-  load: async (context: ClusterDeploymentDeps) => {
+  load: async (context: ClusterDeploymentOptions) => {
     const { clusterDeployment } = await import('./index.ts')
     return clusterDeployment(context)
   },
-} as const satisfies ControllerEntry<ClusterDeploymentDeps>
+} as const satisfies ControllerEntry<ClusterDeploymentOptions>

@@ -8,11 +8,9 @@
  *
  * What it promises: docs/clusterpools.md. Why it is so: docs/decisions/cluster-registration.md.
  */
-import type { Registry } from 'prom-client'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { expectedRegistration } from './decide.ts'
@@ -21,6 +19,7 @@ import { DEPROVISION_FINALIZER } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
 import { LostClusters } from './lost-clusters.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
+import type { ClusterDeploymentOptions } from './options.ts'
 import { isProbed, needsKubeconfig } from './reachability/condition.ts'
 import { findAdminKubeconfig } from './reachability/find-kubeconfig.ts'
 import { Findings } from './reachability/findings.ts'
@@ -31,27 +30,13 @@ import { type ClusterRecord, type Owner, ownerOf } from './record/record.ts'
 import { RecordCache } from './record/record-cache.ts'
 import { followRecords } from './record/record-stream.ts'
 
-export interface ClusterDeploymentDeps {
-  readonly clock: Clock
-  /** Where the metrics are registered. */
-  readonly registry: Registry
-  /** Of this program. */
-  readonly version: string
-  /** Of the HyperFleet API, without a path. */
-  readonly hyperfleetApiUrl: string
-  /** File with the bearer token for it, read for every request. */
-  readonly hyperfleetApiTokenFile?: string | undefined
-  /** Of the Kubernetes clusters that this one was restored from: what they registered is this one's. */
-  readonly formerKubernetesUids?: readonly string[]
-}
-
 /** Of one request to the HyperFleet API, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
 
 /** After the API refused something or did not answer. */
 const BACKOFF = { initial: '500ms', factor: 2, max: '1m' } as const
 
-export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<ClusterDeployment> => {
+export const clusterDeployment = (deps: ClusterDeploymentOptions): Controller<ClusterDeployment> => {
   // All that has to be remembered stands in status and records.
   const deployments = controller(ClusterDeployment, {
     name: 'clusterdeployment',

@@ -4,7 +4,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
-import type { ClusterPoolDeps } from './index.ts'
+import type { ClusterPoolOptions } from './options.ts'
 
 const rights: Rights = {
   account: 'hyperfleet-clusterpool',
@@ -46,8 +46,8 @@ export const clusterPoolEntry = {
   kinds: [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization],
   flags: {},
   rights,
-  load: async ({ clock, registry }: Pick<ClusterPoolDeps, 'clock' | 'registry'>) => {
+  load: async ({ clock, registry }: Pick<ClusterPoolOptions, 'clock' | 'registry'>) => {
     const { clusterPool } = await import('./index.ts')
     return clusterPool({ clock, registry })
   },
-} as const satisfies ControllerEntry<Pick<ClusterPoolDeps, 'clock' | 'registry'>>
+} as const satisfies ControllerEntry<Pick<ClusterPoolOptions, 'clock' | 'registry'>>

@@ -12,34 +12,23 @@
  * execute.ts and execute/ write. model/ has the plain types.
  * Why so: docs/decisions/pool-plan.md.
  */
-import type { Registry } from 'prom-client'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
-import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
+import { type Controller, controller, type KubeObject } from '#operator/index.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
-import type { PreflightSettings } from './execute/probe-api-name.ts'
+import { ADMIN_ROLE } from './decide/admin-bindings.ts'
 import { leaseOnlyEntries, releaseOrphanedClusters } from './lease/orphaned-clusters.ts'
 import { leasedEntries, releaseOrphanedLeases } from './lease/orphaned-leases.ts'
 import { createMetrics, forgetPool } from './metrics.ts'
-import { indexEntries, type PoolIndexes } from './observe/indexes.ts'
+import { customizationNames, indexCaches, trimUnrelatedBinding } from './observe/indexes.ts'
+import type { ClusterPoolOptions } from './options.ts'
 import { reconcile } from './reconcile.ts'
 
-export interface ClusterPoolDeps {
-  readonly clock: Clock
-  /** Where the pools' metrics are registered. */
-  readonly registry: Registry
-  /** A few random characters for the name of a cluster, others at every call. Default: random ones. */
-  readonly suffix?: () => string
-  /** Where clusters are looked for before their customizations are leased; as the system has it when absent. */
-  readonly preflight?: PreflightSettings
-}
-
-export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolDeps): Controller<ClusterPool> => {
+export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolOptions): Controller<ClusterPool> => {
   const pools = controller(ClusterPool, { name: 'clusterpool' })
   const metrics = createMetrics(registry)
 
@@ -71,19 +60,7 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolD
     { everywhere: true, transform: trimUnrelatedBinding },
   )
 
-  const indexes: PoolIndexes = {
-    clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
-    cluster: clusters.index('cluster', indexEntries.cluster),
-    clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
-    askedClusters: clusters.index('asked-clusters', indexEntries.askedClusters),
-    claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
-    claim: claims.index('claim', indexEntries.claim),
-    customization: customizations.index('customization-by-name', indexEntries.customization),
-    customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
-    namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
-    namespace: namespaces.index('namespace-by-name', indexEntries.namespace),
-    bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
-  }
+  const indexes = indexCaches({ clusters, claims, customizations, namespaces, bindings })
 
   pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }), ...(preflight && { preflight }) }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)
@@ -100,27 +77,4 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolD
   })
 
   return pools
-}
-
-/** The customizations that a pool's spec or status is about. */
-const customizationNames = ({ spec, status }: ClusterPool): readonly string[] => [
-  ...new Set([
-    ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
-    ...(spec.customizationRef === undefined ? [] : [spec.customizationRef.name]),
-    ...Object.keys(status?.inventory ?? {}),
-  ]),
-]
-
-/** Bindings of other roles are many, and nothing about them matters here. */
-const trimUnrelatedBinding = (binding: RoleBinding): RoleBinding => {
-  if (binding.roleRef.name === ADMIN_ROLE || binding.metadata.name === ADMIN_BINDING) return binding
-  const { apiVersion, kind, roleRef } = binding
-  const { name, namespace, uid, resourceVersion } = binding.metadata
-  return {
-    apiVersion,
-    kind,
-    roleRef,
-    spec: undefined,
-    metadata: { name, uid, resourceVersion, ...(namespace && { namespace }) },
-  }
 }

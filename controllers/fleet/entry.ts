@@ -4,7 +4,7 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, type Values } from '#operator/flags/flag.ts'
 import { names } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights } from '#operator/rights.ts'
-import type { FleetDeps } from './index.ts'
+import type { FleetOptions } from './options.ts'
 
 const flags = {
   deviceLabels: flag(
@@ -15,13 +15,13 @@ const flags = {
   ),
 }
 
-interface Context extends Values<typeof flags>, Pick<FleetDeps, 'namespace' | 'identity' | 'registry'> {
+interface Context extends Values<typeof flags>, Pick<FleetOptions, 'namespace' | 'identity' | 'registry'> {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
   readonly natsCa: string | undefined
   /** The namespace of the objects that this process keeps for itself. */
   readonly home: string
-  readonly fleet: NonNullable<FleetDeps['viewRef']>
+  readonly fleet: NonNullable<FleetOptions['viewRef']>
 }
 
 const rights: Rights = {

@@ -10,12 +10,9 @@
  * fleet-operator.ts is the source that keeps FleetState up to date and writes what follows from it; reconcile.ts does what is done for
  * one Deployment. state/, rollout/, selection/ and status/ decide without I/O. docs/fleet.md. FLEET-25.
  */
-import type { Registry } from 'prom-client'
-import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { Namespace } from '#apis/kubernetes.ts'
-import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import { type Controller, controller } from '#operator/controller.ts'
@@ -23,21 +20,8 @@ import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
 import { createFleetMetrics } from './metrics.ts'
+import type { FleetOptions } from './options.ts'
 import { ControllerRevision, ownerOfRevision, REVISION_LABEL } from './rollout/controllerrevision.ts'
-
-export interface FleetDeps {
-  readonly nats: Omit<NatsAccess, 'name'>
-  /** The namespace whose Deployments it works on; all when undefined. */
-  readonly namespace: string | undefined
-  /** Labels that devices choose themselves, and by them their Deployments; none by default. FLEET-93. */
-  readonly deviceLabels?: readonly string[]
-  /** Where the Lease is that replicas share. */
-  readonly leaseNamespace: string
-  readonly identity: string
-  readonly registry: Registry
-  /** Where others in this process find the view of the fleet. */
-  readonly viewRef?: FleetViewRef
-}
 
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
 const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
@@ -46,7 +30,7 @@ const RETRY_INTERVAL = '1s'
 /** How often a Deployment that is being deleted is looked at while no event says that its keys are gone. */
 const KEYS_RECHECK_INTERVAL = '2s'
 
-export const fleet = (deps: FleetDeps): Controller<Deployment> => {
+export const fleet = (deps: FleetOptions): Controller<Deployment> => {
   const deployments = controller(Deployment, {
     name: 'fleet',
     finalizer: 'fleet.nationtech.io/finalizer',

@@ -3,7 +3,7 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { optional, toggle } from '#operator/flags/flag.ts'
 import { objectName } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, type Rights } from '#operator/rights.ts'
-import type { SentinelDeps } from './index.ts'
+import type { SentinelOptions } from './options.ts'
 
 const flags = {
   config: optional('NAME', 'the one SentinelConfig to work on (default: all of the namespace)', objectName),
@@ -43,8 +43,8 @@ export const sentinelEntry = {
   kinds: [SentinelConfig],
   flags,
   rights,
-  load: async (context: SentinelDeps) => {
+  load: async (context: SentinelOptions) => {
     const { sentinel } = await import('./index.ts')
     return sentinel(context)
   },
-} as const satisfies ControllerEntry<SentinelDeps>
+} as const satisfies ControllerEntry<SentinelOptions>

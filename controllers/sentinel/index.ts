@@ -6,36 +6,17 @@
  *
  * What it promises: docs/sentinel.md. Why it is so: docs/decisions/sentinel-*.md.
  */
-import type { Registry } from 'prom-client'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { Clock } from '#operator/model/clock.ts'
 import { rejectOverlap } from './admission.ts'
 import { sentinelDaemon, sentinelLease, usesSlotLeases } from './daemon.ts'
 import type { PulseLoop } from './loop/pulse-loop.ts'
 import { createMetrics } from './metrics.ts'
 import { reportMissingConfig } from './missing-config.ts'
+import type { SentinelOptions } from './options.ts'
 import { createOwnershipCheck } from './sharding/ownership-check.ts'
 
-export interface SentinelDeps {
-  readonly clock: Clock
-  /** Where the Sentinel's metrics are registered. */
-  readonly registry: Registry
-  /** Of this program. */
-  readonly version: string
-  /** Of this process: `<host name>_<random>`. */
-  readonly identity: string
-  /** The one SentinelConfig to work on; undefined: all. */
-  readonly config?: string | undefined
-  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
-  readonly hyperfleetApiUrl?: string | undefined
-  /** File with the bearer token for that API, read for every request. */
-  readonly hyperfleetApiTokenFile?: string | undefined
-  /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
-  readonly denyOverlap?: boolean
-}
-
-export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
+export const sentinel = (deps: SentinelOptions): Controller<SentinelConfig> => {
   // Nothing is remembered on the object: a Sentinel may read SentinelConfigs and write their status, no more.
   const configs = controller(SentinelConfig, { name: 'sentinel' })
   const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])

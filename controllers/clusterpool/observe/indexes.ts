@@ -2,11 +2,14 @@
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import type { WatchedKind } from '#operator/controller.ts'
 import type { Index } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
+import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
 
 type Entries<V> = Iterable<readonly [string, V]>
 export type Lookup<V> = Pick<Index<string, V>, 'get'>
@@ -64,3 +67,50 @@ export const indexEntries = {
   namespace: (namespace: Namespace): Entries<Namespace> => [[namespace.metadata.name, namespace]],
   bindingsInNamespace: (binding: RoleBinding): Entries<RoleBinding> => [[binding.metadata.namespace ?? '', binding]],
 } as const
+
+/** What the controller watches beside pools. */
+interface PoolCaches {
+  readonly clusters: WatchedKind<ClusterDeployment>
+  readonly claims: WatchedKind<ClusterClaim>
+  readonly customizations: WatchedKind<ClusterDeploymentCustomization>
+  readonly namespaces: WatchedKind<Namespace>
+  readonly bindings: WatchedKind<RoleBinding>
+}
+
+/** Looked up in the caches of the watches. */
+export const indexCaches = ({ clusters, claims, customizations, namespaces, bindings }: PoolCaches): PoolIndexes => ({
+  clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
+  cluster: clusters.index('cluster', indexEntries.cluster),
+  clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
+  askedClusters: clusters.index('asked-clusters', indexEntries.askedClusters),
+  claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
+  claim: claims.index('claim', indexEntries.claim),
+  customization: customizations.index('customization-by-name', indexEntries.customization),
+  customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
+  namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
+  namespace: namespaces.index('namespace-by-name', indexEntries.namespace),
+  bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
+})
+
+/** The customizations that a pool's spec or status is about. */
+export const customizationNames = ({ spec, status }: ClusterPool): readonly string[] => [
+  ...new Set([
+    ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
+    ...(spec.customizationRef === undefined ? [] : [spec.customizationRef.name]),
+    ...Object.keys(status?.inventory ?? {}),
+  ]),
+]
+
+/** Bindings of other roles are many, and nothing about them matters here. */
+export const trimUnrelatedBinding = (binding: RoleBinding): RoleBinding => {
+  if (binding.roleRef.name === ADMIN_ROLE || binding.metadata.name === ADMIN_BINDING) return binding
+  const { apiVersion, kind, roleRef } = binding
+  const { name, namespace, uid, resourceVersion } = binding.metadata
+  return {
+    apiVersion,
+    kind,
+    roleRef,
+    spec: undefined,
+    metadata: { name, uid, resourceVersion, ...(namespace && { namespace }) },
+  }
+}

@@ -2,7 +2,8 @@
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { type AdapterDeps, adapter } from '#controllers/adapter/index.ts'
+import { adapter } from '#controllers/adapter/index.ts'
+import type { AdapterOptions } from '#controllers/adapter/options.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
@@ -59,7 +60,7 @@ export interface AdapterWorld extends AsyncDisposable {
   /** An object of the cluster, as admin; undefined when it is not there. */
   object(path: string): Promise<KubeObject | undefined>
   /** @param deps what tasks may read and reach */
-  manager(kubeconfig?: string, deps?: Partial<AdapterDeps>): Promise<Manager>
+  manager(kubeconfig?: string, deps?: Partial<AdapterOptions>): Promise<Manager>
 }
 
 export interface Manager {

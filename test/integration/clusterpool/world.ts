@@ -11,7 +11,8 @@ import {
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { clusterClaim } from '#controllers/clusterclaim/index.ts'
 import { clusterDeploymentCustomization } from '#controllers/clusterdeploymentcustomization/index.ts'
-import { type ClusterPoolDeps, clusterPool } from '#controllers/clusterpool/index.ts'
+import { clusterPool } from '#controllers/clusterpool/index.ts'
+import type { ClusterPoolOptions } from '#controllers/clusterpool/options.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'
 import { type Clock, type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
@@ -47,7 +48,7 @@ export interface PoolWorld extends AsyncDisposable {
     /** A proxy's, between them and the API server. */
     readonly server?: string
     readonly log?: boolean
-    readonly preflight?: ClusterPoolDeps['preflight']
+    readonly preflight?: ClusterPoolOptions['preflight']
   }): Promise<RunningManager>
   /** Creates a pool on a cloud where clusters can sleep; `inventory` are names. */
   pool(name: string, spec?: PoolSays): Promise<ClusterPool>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { authFlags, issuersOf } from '#cmd/api/auth-flags.ts'
 import { variableOf } from '#cmd/flag.ts'
-import type { AdapterDeps } from '#controllers/adapter/index.ts'
+import type { AdapterOptions } from '#controllers/adapter/options.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { ControlPlane } from '#test/harness/index.ts'
@@ -64,7 +64,7 @@ export const shippedIssuer = async (plane: ControlPlane, namespace: string): Pro
 }
 
 /** What kustomize/adapter tells the manager about how it and its tasks are known to the API. */
-export const shippedManager = async (plane: ControlPlane, namespace: string): Promise<Partial<AdapterDeps>> => {
+export const shippedManager = async (plane: ControlPlane, namespace: string): Promise<Partial<AdapterOptions>> => {
   const { args = [] } = await containerIn('adapter/deployment.yaml')
   const textOf = (flag: string) => args.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1)
   const file = join(await temporaryFolder('token'), 'token')

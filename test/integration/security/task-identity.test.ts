@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import type { AdapterDeps } from '#controllers/adapter/index.ts'
+import type { AdapterOptions } from '#controllers/adapter/options.ts'
 import { ProcessError } from '#hack/process/errors.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { monotonic, systemClock } from '#operator/model/clock.ts'
@@ -15,7 +15,7 @@ import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from '.
 import { apiToken, shippedIssuer, shippedManager } from './shipped.ts'
 
 let world: AdapterWorld
-let shipped: Partial<AdapterDeps>
+let shipped: Partial<AdapterOptions>
 /** By which the manager's clock for the ends of tokens is ahead, in milliseconds. */
 let ahead = 0
 

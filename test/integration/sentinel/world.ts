@@ -2,7 +2,8 @@
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { type SentinelDeps, sentinel } from '#controllers/sentinel/index.ts'
+import { sentinel } from '#controllers/sentinel/index.ts'
+import type { SentinelOptions as ControllerOptions } from '#controllers/sentinel/options.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { Clock, DeepPartial } from '#operator/index.ts'
 import { accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
@@ -32,7 +33,8 @@ export interface SentinelWorld extends AsyncDisposable {
 }
 
 /** How a Sentinel is started. */
-export interface SentinelOptions extends Pick<SentinelDeps, 'config' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> {
+export interface SentinelOptions
+  extends Pick<ControllerOptions, 'config' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> {
   readonly kubeconfig?: string
 }
 

@@ -1,0 +1,17 @@
+import type { Registry } from 'prom-client'
+import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
+
+export interface FleetOptions {
+  readonly nats: Omit<NatsAccess, 'name'>
+  /** The namespace whose Deployments it works on; all when undefined. */
+  readonly namespace: string | undefined
+  /** Labels that devices choose themselves, and by them their Deployments; none by default. FLEET-93. */
+  readonly deviceLabels?: readonly string[]
+  /** Where the Lease is that replicas share. */
+  readonly leaseNamespace: string
+  readonly identity: string
+  readonly registry: Registry
+  /** Where others in this process find the view of the fleet. */
+  readonly viewRef?: FleetViewRef
+}

@@ -1,0 +1,20 @@
+import type { Registry } from 'prom-client'
+import type { Clock } from '#operator/model/clock.ts'
+
+export interface SentinelOptions {
+  readonly clock: Clock
+  /** Where the Sentinel's metrics are registered. */
+  readonly registry: Registry
+  /** Of this program. */
+  readonly version: string
+  /** Of this process: `<host name>_<random>`. */
+  readonly identity: string
+  /** The one SentinelConfig to work on; undefined: all. */
+  readonly config?: string | undefined
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
+  readonly hyperfleetApiUrl?: string | undefined
+  /** File with the bearer token for that API, read for every request. */
+  readonly hyperfleetApiTokenFile?: string | undefined
+  /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
+  readonly denyOverlap?: boolean
+}
