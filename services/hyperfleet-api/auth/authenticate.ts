@@ -46,48 +46,77 @@ export const createAuthenticator = async (
   }
 }
 
-/** Several clusters may call themselves by one name; then their keys are all that tells them apart (API-136). @throws ConfigError */
+/** Several clusters may call themselves by one name; then their keys are all that tells them apart (API-136, API-153). @throws ConfigError */
 const rejectAmbiguous = (issuers: readonly Issuer[]): void => {
   for (const [at, { name, settings }] of issuers.entries())
-    for (const other of issuers.slice(0, at))
-      if (other.name === name && keyPlace(other.settings) === keyPlace(settings))
+    for (const other of issuers.slice(0, at)) {
+      if (other.name !== name) continue
+      if (keyPlace(other.settings) === keyPlace(settings))
         throw new ConfigError(
           `two issuers are ${name} with keys of one place, ${keyPlace(settings)}: leave one out, or give each cluster the keys of its own API server`,
         )
+      if (!isPinned(other) && !isPinned(issuers[at] as Issuer))
+        throw new ConfigError(
+          `two issuers are ${name} with keys by URL, ${keyPlace(other.settings)} and ${keyPlace(settings)}: the server of one could show the other’s keys; write the keys of all but one into files`,
+        )
+    }
 }
 
 const keyPlace = ({ keys }: IssuerSettings): string => ('file' in keys ? keys.file : keys.url)
 
+/** Its keys are in a file: the administrator’s word and not its server’s. */
+const isPinned = ({ settings }: Issuer): boolean => 'file' in settings.keys
+
 type Claims = Awaited<ReturnType<Issuer['verify']>>
 
+interface Signer {
+  readonly issuer: Issuer
+  readonly claims: Claims
+}
+
 /**
- * The one of the issuers of a name whose key has signed the token. A token that several take is refused: it can't be told whose
- * it is. Keys that can't be had don't keep the others' callers out.
+ * The one of the issuers of a name whose key has signed the token. One whose keys come by URL is asked after all others, as its
+ * server may show their keys too, or hang (API-153). A token that several take is refused: it can't be told whose it is. Keys that
+ * can't be had don't keep the others' callers out.
  * @throws Problem
  */
-const findSigner = async (
+const findSigner = async (candidates: readonly Issuer[], token: string): Promise<Signer> => {
+  const { pinned = [], served = [] } = Object.groupBy(candidates, (issuer) => (isPinned(issuer) ? 'pinned' : 'served'))
+  const failures: unknown[] = []
+  for (const group of [pinned, served]) {
+    const signer = await findAmong(group, token, failures)
+    if (signer !== undefined) return signer
+    const rejection = failures.find(isRejection)
+    if (rejection !== undefined) throw rejection
+  }
+  const unavailable = failures.find((error) => error instanceof KeysUnavailable)
+  if (unavailable !== undefined) throw new Problem('unavailable', `${unavailable.message}, try again`)
+  throw failures[0]
+}
+
+/** A key of the issuer has signed the token, and it is not good all the same: expired, or for another audience. */
+const isRejection = (error: unknown): boolean =>
+  !(error instanceof KeysUnavailable || (error instanceof Problem && error.message === INVALID_TOKEN))
+
+/** @param failures gets why others don't take it @throws Problem */
+const findAmong = async (
   candidates: readonly Issuer[],
   token: string,
-): Promise<{ readonly issuer: Issuer; readonly claims: Claims }> => {
-  const found: { readonly issuer: Issuer; readonly claims: Claims }[] = []
-  const failures: unknown[] = []
+  failures: unknown[],
+): Promise<Signer | undefined> => {
+  const found: Signer[] = []
   for (const issuer of candidates)
     try {
       found.push({ issuer, claims: await issuer.verify(token) })
     } catch (error) {
       failures.push(error)
     }
-  const [signer, another] = found
-  if (another !== undefined)
+  if (found.length > 1)
     throw new Problem(
       'invalidCredentials',
       'invalid JWT token: several issuers of its name have the key that signed it',
     )
-  if (signer !== undefined) return signer
-  const unavailable = failures.find((error) => error instanceof KeysUnavailable)
-  if (unavailable !== undefined) throw new Problem('unavailable', `${unavailable.message}, try again`)
-  // What one issuer's key has signed is told in its words: it is expired, or for another audience.
-  throw failures.find((error) => !(error instanceof Problem) || error.message !== INVALID_TOKEN) ?? failures[0]
+  return found[0]
 }
 
 const readBearerToken = (header: Headers[string]): string => {

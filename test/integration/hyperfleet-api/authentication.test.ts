@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { base64url, SignJWT } from 'jose'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { permits, ROLES, type Role } from '#services/hyperfleet-api/auth/role.ts'
 import { repetitions } from '#test/harness/deep.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
@@ -113,6 +113,45 @@ describe('a token', () => {
     const list = async (token: string) => (await api.call('GET', '/clusters', undefined, bearer(token))).status
     expect(await list(await second.token({ iss: first.name }))).toBe(200)
     expect(await list(await first.token())).toBe(503)
+  })
+
+  // API-153
+  test('whose key stands in a file is of that issuer, whatever keys another one of its name shows at its URL', async () => {
+    const [pinned, thief] = [await testIssuer({ defaultRoles: ['reader'] }), await testIssuer()]
+    const copied = await pinned.serve()
+    onTestFinished(copied.stop)
+    const byUrl = {
+      ...thief.settings,
+      issuer: pinned.name,
+      keys: { url: copied.url },
+      defaultRoles: ['admin'] as const,
+    }
+    for (const issuers of [
+      [byUrl, pinned.settings],
+      [pinned.settings, byUrl],
+    ]) {
+      const api = await serve({ issuers })
+      const token = bearer(await pinned.token())
+      expect((await api.call('GET', '/clusters', undefined, token)).status).toBe(200)
+      expect((await api.call('POST', '/clusters', { name: 'one', spec: {} }, token)).status).toBe(403)
+      // Nor is the other one's server asked: it may hang.
+      const asked = copied.requests()
+      await api.call('GET', '/clusters', undefined, token)
+      expect(copied.requests()).toBe(asked)
+      // For another audience, it is not the other one's either.
+      const other = await serve({ issuers: [{ ...byUrl, audiences: ['other'] }, pinned.settings] })
+      const refused = await other.call('GET', '/clusters', undefined, bearer(await pinned.token({ aud: 'other' })))
+      expect([refused.status, refused.body.detail]).toEqual([401, expect.stringContaining('its claim aud')])
+    }
+  })
+
+  // API-153
+  test('of two issuers of one name with keys by URL is never taken: they are refused at the start', async () => {
+    const [first, second] = [await testIssuer({ defaultRoles: ['reader'] }), await testIssuer()]
+    const at = (url: string) => ({ ...second.settings, issuer: first.name, keys: { url } })
+    await expect(
+      serve({ issuers: [at('https://one.test/jwks'), first.settings, at('https://other.test/jwks')] }),
+    ).rejects.toThrow(/with keys by URL/)
   })
 
   test('is never more than 401, whatever is sent in its place', async () => {
