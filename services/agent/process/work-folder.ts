@@ -1,5 +1,5 @@
 /** The folder that a program works in: whose it is, and where. */
-import { lchown, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { chown, constants, type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LaunchError } from './launch.ts'
 
@@ -17,14 +17,31 @@ export const ownerOf = async (path: string): Promise<number | undefined> => {
   }
 }
 
+/** Opens what a path leads to for no more than to name it, whatever it is: not in Node.js's constants. open(2) */
+const O_PATH = 0o10000000
+
 /**
  * Gives everything below to another account that is `from`'s, the folder itself last, so that what was broken off begins anew.
- * Follows no links, and leaves files that have a second name, which may be one elsewhere.
+ * Follows no links, and leaves files that have a second name, which may be one elsewhere. A process of `from` may still be there and
+ * exchange what lies on the way: all goes by what was opened, never by its name a second time.
  */
 export const giveFolder = async (path: string, from: number, to: number): Promise<void> => {
-  const found = await lstat(path)
-  if (found.isDirectory()) for (const name of await readdir(path)) await giveFolder(join(path, name), from, to)
-  if (found.uid === from && (found.isDirectory() || found.nlink === 1)) await lchown(path, to, to)
+  const handle = await openIfThere(path)
+  if (handle === undefined) return
+  await using _ = handle
+  const here = `/proc/self/fd/${handle.fd}`
+  const found = await handle.stat()
+  if (found.isDirectory()) for (const name of await readdir(here)) await giveFolder(join(here, name), from, to)
+  if (found.uid === from && (found.isDirectory() || found.nlink === 1)) await chown(here, to, to)
+}
+
+const openIfThere = async (path: string): Promise<FileHandle | undefined> => {
+  try {
+    return await open(path, O_PATH | constants.O_NOFOLLOW)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** What a program has written goes with it when it gets another account. Only where nothing is yet. @throws LaunchError */

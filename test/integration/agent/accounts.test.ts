@@ -1,10 +1,13 @@
 /** Programs with accounts of their own, over the life of an agent. What they can't do: test/integration/security/agent-programs.test.ts. */
-import { chmod, lchown, lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, lchown, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { accountHost } from '#services/agent/process/account-host.ts'
 import { NEEDED_CAPABILITIES } from '#services/agent/process/find-missing-rights.ts'
+import { giveFolder } from '#services/agent/process/work-folder.ts'
 import { startNats } from '#test/harness/index.ts'
 import { entry, eventually, program, startAgent, stateOf, untilState, type World, world } from './world.ts'
 
@@ -197,3 +200,36 @@ test.for([
     }
   },
 )
+
+// AGENT-42
+test('attack: what is left of an account exchanges a folder for a link while it is given away; nothing elsewhere is given', async () => {
+  const [folder, elsewhere] = [await temporaryFolder('given'), await temporaryFolder('elsewhere')]
+  await chmod(folder, 0o711)
+  const work = join(folder, 'work')
+  await mkdir(work)
+  // `data` is a folder with `file` in it, and a moment later a link to where the file of another account has that name.
+  await symlink(elsewhere, join(work, 'link'))
+  await mkdir(join(work, 'data'))
+  for (const at of [join(elsewhere, 'file'), join(work, 'data/file')]) await writeFile(at, '')
+  await giveFolder(work, 0, TAKEN)
+  const asTaken = [`--reuid=${TAKEN}`, `--regid=${TAKEN}`, '--clear-groups']
+  const thief = spawn('setpriv', [...asTaken, 'perl', '-e', EXCHANGE], {
+    cwd: work,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await once(thief.stdout, 'data')
+    for (let round = 0; round < 500; round += 1) {
+      await giveFolder(work, TAKEN, GIVEN)
+      expect((await lstat(join(elsewhere, 'file'))).uid).toBe(0)
+      await giveFolder(work, GIVEN, TAKEN)
+    }
+  } finally {
+    thief.kill('SIGKILL')
+  }
+}, 60_000)
+
+const TAKEN = 2_100_000_777
+
+/** renameat2(2) with RENAME_EXCHANGE, of `data` and `link`, as fast as it can. Perl is on every Debian. */
+const EXCHANGE = `$| = 1; print "ready"; my ($a, $b) = ("data", "link"); syscall(${process.arch === 'arm64' ? 276 : 316}, -100, $a, -100, $b, 2) while 1`
