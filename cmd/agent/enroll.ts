@@ -8,8 +8,8 @@
  */
 import { execFile } from 'node:child_process'
 import type { Stats } from 'node:fs'
-import { lstat, mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
@@ -129,18 +129,26 @@ const checkRoot = async (root: string): Promise<void> => {
   for (const path of root === '/' ? [] : [process.execPath, process.argv[1] ?? ''])
     if ((await lookAt(join(root, path))) === undefined)
       throw new UsageError(`--root: ${root} has no ${path}: install Muster there by the same path as here`)
-  for (const path of ['', 'etc', SECRETS_FOLDER, 'etc/systemd', UNIT_FOLDER]) {
-    const whole = join(root, path)
-    const found = await lookAt(whole)
-    if (found === undefined) continue
-    if (!found.isDirectory()) throw new UsageError(`--root: ${whole} is no folder: what is written would go elsewhere`)
-    if ((found.uid !== 0 && found.uid !== process.getuid?.()) || (found.mode & OTHERS_WRITE) !== 0)
-      throw new UsageError(`--root: ${whole} can be changed by other accounts: give it to root, and chmod go-w`)
-  }
+  for (const path of ['', 'etc', SECRETS_FOLDER, 'etc/systemd', UNIT_FOLDER])
+    await checkFolder(join(root, path), { allowed: 0 })
+  for (let above = dirname(await realpath(root)); above !== dirname(above); above = dirname(above))
+    await checkFolder(above, { allowed: STICKY })
+}
+
+/** @param allowed a bit of the mode by which others may write there all the same @throws UsageError */
+const checkFolder = async (path: string, { allowed }: { readonly allowed: number }): Promise<void> => {
+  const found = await lookAt(path)
+  if (found === undefined) return
+  if (!found.isDirectory()) throw new UsageError(`--root: ${path} is no folder: what is written would go elsewhere`)
+  const isOthers = found.uid !== 0 && found.uid !== process.getuid?.()
+  if (isOthers || ((found.mode & OTHERS_WRITE) !== 0 && (found.mode & allowed) === 0))
+    throw new UsageError(`--root: ${path} can be changed by other accounts: give it to root, and chmod go-w`)
 }
 
 /** Mode bits. */
 const OTHERS_WRITE = 0o022
+/** Only an owner renames or removes what is in it: inode(7). */
+const STICKY = 0o1000
 
 const lookAt = async (path: string): Promise<Stats | undefined> => {
   try {

@@ -1,5 +1,5 @@
 /** The agent as a service: what one command writes, run as systemd would run it. docs/fleet-agent.md. */
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -118,4 +118,14 @@ test('a file system without Muster, or in which others can have files written el
   await chmod(join(open, 'etc'), 0o777)
   await refused(open, `${join(open, 'etc')} can be changed by other accounts`)
   expect(await readdir(join(open, 'etc'))).toEqual([])
+
+  // Whoever may rename a folder above puts another tree in the place of this one; where the sticky bit is set, only owners may.
+  const above = await temporaryFolder('above')
+  await chmod(above, 0o777)
+  const within = join(above, 'image')
+  await rename(await image(), within)
+  await refused(within, `${above} can be changed by other accounts`)
+  expect(await readdir(within)).not.toContain('etc')
+  await chmod(above, 0o1777)
+  expect(await enroll(within, key())).toMatchObject({ code: 0 })
 })
