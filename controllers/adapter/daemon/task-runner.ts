@@ -62,6 +62,7 @@ export class TaskRunner {
       kubernetes: new KubernetesTransport({
         transport,
         kinds,
+        namespace: inventories.namespace,
         adapter: task.adapter.name,
         others: inventories.others,
         // Also for objects that are only deleted: a manager that takes a deletion over has to see it end.

@@ -27,6 +27,8 @@ export interface InventoryStoreOptions {
   readonly serviceAccountName: string
   /** Inventories without objects are kept, because they say that the task has reported for the resource. */
   readonly keepsEmpty: boolean
+  /** Tasks and inventories of other namespaces may be read. ADAPTER-113. */
+  readonly readsAll: boolean
   readonly clock: Clock
 }
 
@@ -60,6 +62,11 @@ export class InventoryStore {
     for await (const found of this.#api.withLimits({ signal }).list(AdapterInventory, { namespace, labelSelector }))
       if (found.spec.task === task && !this.#owners.has(found.spec.resourceId))
         this.#add(found.spec.event as EventData, found.spec.resourceId, toStored(found))
+  }
+
+  /** Of the task. */
+  get namespace(): string {
+    return this.#options.namespace
   }
 
   /** Of one resource; an empty one when there is none yet. */

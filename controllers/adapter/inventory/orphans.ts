@@ -17,6 +17,7 @@ import { MAX_ATTEMPTS } from '../run/resources/delete-object.ts'
 import { isTerminating, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isOwn, keyOfEntry } from './entry.ts'
+import { isHeldElsewhere } from './other-namespaces.ts'
 
 export interface Orphan {
   readonly inventory: AdapterInventory
@@ -225,6 +226,7 @@ const whyGone = async (
   }
 }
 
+/** Undefined when it is not there, is not the one that was applied, or is a task's of another namespace. */
 const findObject = async (
   api: Api,
   kinds: RestMapper,
@@ -243,7 +245,10 @@ const findObject = async (
       adapter: spec.adapter,
       resourceId: spec.resourceId,
     }
-    return found !== undefined && isOwn(found, ownership) ? { entry, object: found } : undefined
+    if (found === undefined || !isOwn(found, ownership)) return undefined
+    // Whether its resource is there, another HyperFleet API may have to say: that its task is there is enough. ADAPTER-112.
+    const isHeld = await isHeldElsewhere(found, { api, namespace: metadata.namespace ?? 'default' })
+    return isHeld ? undefined : { entry, object: found }
   } catch (error) {
     if (error instanceof UnknownKindError) return undefined
     throw error

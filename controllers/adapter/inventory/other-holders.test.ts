@@ -30,7 +30,7 @@ const besides = (uid?: string) => {
   }
   const clock = manualClock()
   const api = createApi({ request } as unknown as Transport)
-  const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock })
+  const others = new OtherHolders({ api, namespace: 'n', task: 'own', readsAll: false, clock })
   const uids = () => (cluster.stored.get(`${API}/adapterinventories/other`) as typeof inventory).spec.objects
   return { others, asked, clock, uids }
 }
@@ -55,9 +55,11 @@ describe('ADAPTER-96: another task has an object', () => {
     expect(await others.handOver(appliedBy('muster-adapter-forged'), signal)).toBe(false)
   })
   test('before a deletion also by its field manager, and is told the uid', async () => {
-    const { others, uids } = besides()
-    expect(await others.handOver(appliedBy('muster-adapter-other'), signal)).toBe(true)
-    expect(uids()).toMatchObject([{ name: 'x', uid: 'u' }])
+    for (const manager of ['muster-adapter-n/other', 'muster-adapter-other']) {
+      const { others, uids } = besides()
+      expect(await others.handOver(appliedBy(manager), signal)).toBe(true)
+      expect(uids()).toMatchObject([{ name: 'x', uid: 'u' }])
+    }
   })
   test('which conflicts within a second cost one reading', async () => {
     const { others, asked, clock } = besides()
@@ -87,6 +89,7 @@ describe('ADAPTER-98: an inventory whose creation was not answered', () => {
       adapter: 'own',
       serviceAccountName: 'own',
       keepsEmpty: false,
+      readsAll: false,
       clock: manualClock(),
     })
     const event = { id: 'c1', kind: 'Cluster' }

@@ -10,8 +10,9 @@ import { isConflict, isNotFound } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
-import { isAppliedBy } from '../transports/shared-objects.ts'
+import { isAppliedBy, ownManagers } from '../transports/shared-objects.ts'
 import { keyOfEntry, keyOfObject } from './entry.ts'
+import { describeHolderElsewhere } from './other-namespaces.ts'
 import { MAX_CONFLICTS } from './resource-inventory.ts'
 
 /** An inventory of another task in which an object stands. */
@@ -33,6 +34,8 @@ export interface OtherHoldersOptions {
   readonly namespace: string
   /** Name of the AdapterTask whose others these are. */
   readonly task: string
+  /** Tasks and inventories of other namespaces may be read. ADAPTER-113. */
+  readonly readsAll: boolean
   readonly clock: Clock
 }
 
@@ -71,13 +74,24 @@ export class OtherHolders {
     const { uid } = metadataOf(object)
     if (uid === undefined) return false
     const candidates = (await this.#list(signal)).get(key) ?? []
-    const holders = candidates.filter((one) => one.uid === uid || isAppliedBy(object, one.adapter))
+    const holders = candidates.filter(
+      (one) => one.uid === uid || isAppliedBy(object, ownManagers(namespace, one.adapter)),
+    )
     for (const [task, held] of Map.groupBy(holders, (one) => one.task)) {
       if (!(await this.#isThere(task, signal))) continue
       for (const { inventory: name } of held)
         if (await recordUid(api.withLimits({ signal }), { name, namespace }, key, uid)) return true
     }
     return false
+  }
+
+  /**
+   * That a task of another namespace has the object, as a sentence about it; undefined when none has.
+   * @param managers field managers that are on it. @throws what the API server failed with
+   */
+  describeElsewhere(object: JsonObject, managers: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+    const { api, namespace, readsAll } = this.#options
+    return describeHolderElsewhere(object, managers, { api: api.withLimits({ signal }), namespace }, readsAll)
   }
 
   async #isThere(task: string, signal: AbortSignal): Promise<boolean> {

@@ -84,10 +84,10 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     if (context.selection !== undefined && context.inventory.mark === undefined && !isFinal)
       await recordReport(state, context)
     context.released?.delete(event.data.id)
-    const [{ isReported, report, absence }] = await Promise.all([
-      reportOutcome(state, remaining, context),
-      saveInventory(context, isFinal),
-    ])
+    const saving = isFinal ? undefined : saveInventory(context)
+    const [{ isReported, report, absence }] = await Promise.all([reportOutcome(state, remaining, context), saving])
+    // Not before: without it labels would say what the task's was. ADAPTER-115.
+    if (isFinal && isReported) await saveInventory(context, true)
     if (absence === 'gone') return await leave(absence)
     const status = state.failed ? 'failed' : state.skipReason === undefined ? 'success' : 'skipped'
     return end(status, isReported, { report, remaining })

@@ -70,16 +70,21 @@ test('ADAPTER-64: labels on what was there before hinder nothing once the object
 })
 
 const SHAPES = ['plain', 'created anew', 'ordered', 'selected', 'conditional'] as const
-const killed = fc.record({ does: fc.constant('pulse' as const), kill: fc.option(fc.nat(16), { nil: undefined }) })
+const killed = fc.record({
+  does: fc.constant('pulse' as const),
+  kill: fc.option(fc.nat(16), { nil: undefined }),
+  isReportRefused: fc.boolean(),
+})
 const living = fc.oneof(
   { weight: 2, arbitrary: killed },
-  fc.record({ does: fc.constantFrom('change', 'refuse', 'hold', 'release') }),
+  fc.record({ does: fc.constantFrom('change', 'refuse', 'refuse report', 'hold', 'release') }),
 )
 
 const act = async (world: KillableWorld, one: { readonly does: string; readonly kill?: number | undefined }) => {
   if (one.does === 'pulse') return world.pulse(one.kill)
   if (one.does === 'change') return world.change()
   if (one.does === 'refuse') return world.refuse()
+  if (one.does === 'refuse report') return world.refuseReport()
   return world.hold(one.does === 'hold')
 }
 
@@ -102,7 +107,10 @@ test('ADAPTER-64: of what earlier releases have applied nothing is left, and not
       for (const name of forged) world.forge(name)
       world.hold(isHeld)
       world.delete()
-      for (const { kill } of deleting) await world.pulse(forged.length > 0 ? undefined : kill)
+      for (const { kill, isReportRefused } of deleting) {
+        if (isReportRefused) world.refuseReport()
+        await world.pulse(kill)
+      }
       world.hold(false)
       for (let round = 0; round < 6; round++) await world.pulse()
       expect([world.objects(), world.isWaiting]).toEqual([forged, false])
@@ -112,3 +120,16 @@ test('ADAPTER-64: of what earlier releases have applied nothing is left, and not
 })
 
 const CLOSED = { preconditions: [{ name: 'open', expression: 'has(resource.deleted_time)' }] }
+
+test('ADAPTER-115: until the API has the last report, the inventory says what the task’s was, and labels of others never do', async () => {
+  const world = killableWorld()
+  world.declare(['selected'])
+  await world.pulse()
+  world.forge('forged')
+  world.delete()
+  world.refuseReport()
+  await world.pulse()
+  expect([world.objects(), world.isWaiting, world.isRecorded]).toEqual([['forged'], true, true])
+  await world.pulse()
+  expect([world.objects(), world.isWaiting, world.isRecorded]).toEqual([['forged'], false, false])
+})

@@ -34,7 +34,7 @@ const serving = (answers: Readonly<Record<string, object>>) => {
     },
   } as unknown as Transport
   const kinds = new RestMapper(transport, systemClock)
-  return { asked, reach: new KubernetesTransport({ transport, kinds, adapter: 'test' }) }
+  return { asked, reach: new KubernetesTransport({ transport, kinds, namespace: 'n', adapter: 'test' }) }
 }
 
 describe('ADAPTER-80: the version in which an object was applied is served no longer', () => {

@@ -10,7 +10,15 @@ import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explainErrors } from './explain-errors.ts'
-import { fieldManagerOf, isAppliedByOthers, isHeldByAdapter, isWithAdapter } from './shared-objects.ts'
+import {
+  conflictingManagers,
+  isAppliedBy,
+  isAppliedByOthers,
+  isHeldByAdapter,
+  isWithAdapter,
+  managersOf,
+  ownManagers,
+} from './shared-objects.ts'
 import {
   type DeletionOutcome,
   formatLabelSelector,
@@ -23,6 +31,8 @@ export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
   readonly transport: ApiTransport
   readonly kinds: RestMapper
+  /** Of the task. */
+  readonly namespace: string
   /** Its field manager owns the fields that are applied. */
   readonly adapter: string
   /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
@@ -30,7 +40,7 @@ export interface KubernetesOptions {
   /** Told of an object that is another adapter's, and that this one applies too. */
   readonly onShared?: (resource: Resource, namespace: string | undefined) => void
   /** Other tasks that apply the object too; there are none when left out. */
-  readonly others?: Pick<OtherHolders, 'find' | 'handOver'>
+  readonly others?: Pick<OtherHolders, 'find' | 'handOver' | 'describeElsewhere'>
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -39,10 +49,13 @@ export interface KubernetesOptions {
 export class KubernetesTransport implements ResourceTransport {
   readonly #options: KubernetesOptions
   readonly #api: Api
+  /** Field managers of the task: as it applies, and as releases before did. */
+  readonly #managers: ReturnType<typeof ownManagers>
 
   constructor(options: KubernetesOptions) {
     this.#options = options
     this.#api = createApi(options.transport)
+    this.#managers = ownManagers(options.namespace, options.adapter)
   }
 
   apply(target: Target, signal: AbortSignal): Promise<JsonObject> {
@@ -64,7 +77,7 @@ export class KubernetesTransport implements ResourceTransport {
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await this.#patchShared(resource, manifest, signal)
+    const applied = await this.#dropFormer(resource, await this.#patchShared(resource, manifest, signal), signal)
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
     return applied
@@ -97,11 +110,10 @@ export class KubernetesTransport implements ResourceTransport {
     propagation: PropagationPolicy,
     signal: AbortSignal,
   ): Promise<DeletionOutcome> {
-    const { adapter, others } = this.#options
     const resource = await this.#servedResource(lookup.identity, signal)
     const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
     try {
-      if (isAppliedByOthers(object, adapter) && (await others?.handOver(object, signal)) === true)
+      if (isAppliedByOthers(object, this.#managers) && (await this.#isLeft(object, signal)))
         return await this.#leave(resource, object, signal)
       const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
       const body = { preconditions: { uid, resourceVersion }, propagationPolicy: propagation }
@@ -112,6 +124,14 @@ export class KubernetesTransport implements ResourceTransport {
       if (!isConflict(error)) throw error
       return 'changed'
     }
+  }
+
+  /** Another task has it. ADAPTER-88, ADAPTER-112. */
+  async #isLeft(object: JsonObject, signal: AbortSignal): Promise<boolean> {
+    const { others } = this.#options
+    if (others === undefined) return false
+    if (await others.handOver(object, signal)) return true
+    return (await others.describeElsewhere(object, managersOf(object), signal)) !== undefined
   }
 
   /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
@@ -126,7 +146,7 @@ export class KubernetesTransport implements ResourceTransport {
 
   /**
    * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
-   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97.
+   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97, ADAPTER-112.
    */
   async #patchShared(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { adapter, others } = this.#options
@@ -134,6 +154,9 @@ export class KubernetesTransport implements ResourceTransport {
       return await this.#patch(resource, manifest, false, signal)
     } catch (error) {
       if (!isConflict(error)) throw error
+      const elsewhere = await others?.describeElsewhere(manifest, conflictingManagers(error), signal)
+      if (elsewhere !== undefined)
+        throw new TaskError('ApplyFailed', `${describeObject(manifest)} ${elsewhere}`, { cause: error })
       const read = () => this.#readObject(resource, manifest, signal)
       const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
       if (holder === undefined) return this.#patch(resource, manifest, true, signal)
@@ -149,23 +172,50 @@ export class KubernetesTransport implements ResourceTransport {
 
   /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
   async #leave(resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> {
-    const { name, namespace, resourceVersion } = metadataOf(object)
-    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
-    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
-    await this.#patch(resource, body, true, signal)
+    const [current] = this.#managers
+    const own = this.#managers.filter((manager) => isAppliedBy(object, [manager]))
+    let left = object
+    for (const manager of own.length > 0 ? own : [current]) left = await this.#giveUp(resource, left, manager, signal)
     return 'left'
   }
 
+  /** What a release before has applied is the current field manager's alone: fields that are in the manifest no more go. ADAPTER-114. */
+  async #dropFormer(resource: Resource, applied: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const [, former] = this.#managers
+    if (!isAppliedBy(applied, [former])) return applied
+    try {
+      return await this.#giveUp(resource, applied, former, signal)
+    } catch (error) {
+      // It was written since: the next run does it.
+      if (isConflict(error)) return applied
+      throw error
+    }
+  }
+
+  /** The fields that this field manager alone has go. @throws ApiError a conflict when the object is in another state */
+  #giveUp(resource: Resource, object: JsonObject, manager: string, signal: AbortSignal): Promise<JsonObject> {
+    const { name, namespace, resourceVersion } = metadataOf(object)
+    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
+    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
+    return this.#patch(resource, body, true, signal, manager)
+  }
+
   /** Where the path is not there, what was known of the kind is asked for again by the next run. */
-  async #patch(resource: Resource, body: JsonObject, force: boolean, signal: AbortSignal): Promise<JsonObject> {
-    const { transport, kinds, adapter } = this.#options
+  async #patch(
+    resource: Resource,
+    body: JsonObject,
+    force: boolean,
+    signal: AbortSignal,
+    fieldManager: string = this.#managers[0],
+  ): Promise<JsonObject> {
+    const { transport, kinds } = this.#options
     const { name = '', namespace } = metadataOf(body)
     try {
       return await transport.request<JsonObject>({
         method: 'PATCH',
         path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
         contentType: 'application/apply-patch+yaml', // JSON is YAML
-        query: { fieldManager: fieldManagerOf(adapter), ...(force && { force }) },
+        query: { fieldManager, ...(force && { force }) },
         body,
         signal,
       })

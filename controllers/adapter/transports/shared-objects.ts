@@ -1,12 +1,36 @@
-/** Objects that several adapters apply, each as a field manager of its own. ADAPTER-88. */
+/** Objects that several adapters apply, each as a field manager of its own. ADAPTER-88, ADAPTER-112. */
+import { createHash } from 'node:crypto'
 import type { ApiError } from '#operator/client/errors.ts'
 import { ADAPTER_LABEL } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 
 const MANAGER_PREFIX = 'muster-adapter-'
 
-/** Of server-side apply, for what an adapter applies. */
-export const fieldManagerOf = (adapter: string): string => `${MANAGER_PREFIX}${adapter}`
+/** Kubernetes: at most 128 characters. */
+const MAX_MANAGER_CHARS = 128
+
+/** Of server-side apply, for what an adapter applies: two adapters of one name in two namespaces are told apart by it. */
+export const fieldManagerOf = (namespace: string, adapter: string): string => {
+  const readable = `${MANAGER_PREFIX}${namespace}/${adapter}`
+  if (readable.length <= MAX_MANAGER_CHARS) return readable
+  const hash = createHash('sha256').update(adapter).digest('hex').slice(0, 8)
+  return `${readable.slice(0, MAX_MANAGER_CHARS - hash.length - 1)}-${hash}`
+}
+
+/** All under which an adapter of the namespace may have applied an object: releases before named no namespace. ADAPTER-114. */
+export const ownManagers = (namespace: string, adapter: string): readonly [current: string, former: string] => [
+  fieldManagerOf(namespace, adapter),
+  `${MANAGER_PREFIX}${adapter}`,
+]
+
+/** Whose a field manager is. Undefined when it is none of ours, or names no namespace. */
+export const parseFieldManager = (
+  manager: string,
+): { readonly namespace: string; readonly adapter: string } | undefined => {
+  const slash = manager.indexOf('/')
+  if (!manager.startsWith(MANAGER_PREFIX) || slash < 0) return undefined
+  return { namespace: manager.slice(MANAGER_PREFIX.length, slash), adapter: manager.slice(slash + 1) }
+}
 
 /** A conflict of server-side apply: another adapter holds what says whose the object is. */
 export const isHeldByAdapter = ({ details }: ApiError): boolean =>
@@ -15,19 +39,24 @@ export const isHeldByAdapter = ({ details }: ApiError): boolean =>
   )
 
 /** A conflict of server-side apply: another adapter holds one of the fields. */
-export const isWithAdapter = ({ details }: ApiError): boolean =>
-  (details.causes ?? []).some(({ message = '' }) => message.includes(`"${MANAGER_PREFIX}`))
+export const isWithAdapter = (error: ApiError): boolean =>
+  conflictingManagers(error).some((manager) => manager.startsWith(MANAGER_PREFIX))
 
-/** The adapter has applied the object. */
-export const isAppliedBy = (object: JsonObject, adapter: string): boolean =>
-  managersOf(object).includes(fieldManagerOf(adapter))
+/** Of a conflict of server-side apply. Kubernetes: each cause says `conflict with "<manager>"`. */
+export const conflictingManagers = ({ details }: ApiError): readonly string[] => [
+  ...new Set((details.causes ?? []).flatMap(({ message = '' }) => /"([^"]+)"/.exec(message)?.[1] ?? [])),
+]
 
-/** Another adapter applies the object too, or did. */
-export const isAppliedByOthers = (object: JsonObject, adapter: string): boolean =>
-  managersOf(object).some((manager) => manager.startsWith(MANAGER_PREFIX) && manager !== fieldManagerOf(adapter))
+/** One of these has applied the object. */
+export const isAppliedBy = (object: JsonObject, managers: readonly string[]): boolean =>
+  managersOf(object).some((manager) => managers.includes(manager))
+
+/** Another adapter applies the object too, or did. @param own its own field managers */
+export const isAppliedByOthers = (object: JsonObject, own: readonly string[]): boolean =>
+  managersOf(object).some((manager) => manager.startsWith(MANAGER_PREFIX) && !own.includes(manager))
 
 /** Of server-side apply. */
-const managersOf = (object: JsonObject): readonly string[] => {
+export const managersOf = (object: JsonObject): readonly string[] => {
   const { managedFields = [] } = (object.metadata ?? {}) as {
     readonly managedFields?: readonly { readonly manager?: string; readonly operation?: string }[]
   }

@@ -10,12 +10,13 @@ export interface ApiRequest {
 }
 
 /**
- * `drop`: the connection breaks and the API never sees it; an answer: the API never sees it, and this is what the adapter hears;
+ * `drop`: the connection breaks and the API never sees it; `lose`: the API does it, and the connection breaks; an answer: the API never sees it, and this is what the adapter hears;
  * `altered`: the API does it, and the adapter hears something else.
  */
 export type ApiFate =
   | 'pass'
   | 'drop'
+  | 'lose'
   | { readonly status: number; readonly body?: object }
   | { readonly altered: (answer: string) => string }
 
@@ -44,7 +45,7 @@ export const apiFront = async (api: string): Promise<ApiFront> => {
       const fate = await decide({ method, path, body })
       if (fate === 'drop') {
         asked.socket.destroy()
-      } else if (fate === 'pass' || 'altered' in fate) {
+      } else if (fate === 'pass' || fate === 'lose' || 'altered' in fate) {
         const headers = { 'content-type': asked.headers['content-type'] ?? 'application/json' }
         const response = await fetch(target + path, {
           method,
@@ -54,7 +55,8 @@ export const apiFront = async (api: string): Promise<ApiFront> => {
         })
         const type = response.headers.get('content-type') ?? 'application/json'
         const text = await response.text()
-        given.writeHead(response.status, { 'content-type': type }).end(fate === 'pass' ? text : fate.altered(text))
+        if (fate === 'lose') asked.socket.destroy()
+        else given.writeHead(response.status, { 'content-type': type }).end(fate === 'pass' ? text : fate.altered(text))
       } else {
         given.writeHead(fate.status, { 'content-type': 'application/json' }).end(JSON.stringify(fate.body ?? {}))
       }

@@ -16,12 +16,19 @@ const SELECTIONS = [['slow'], ['fast'], ['slow', 'fast']] as const
 const slot = fc.nat(SLOTS - 1)
 const task = fc.constantFrom(...TASKS)
 
-/** After so many requests of the manager. */
+/** At one of its next requests: of its work to a server, or of its queue of events, which it asks all the time. */
 const kill = fc.record({
   does: fc.constant('kill' as const),
-  after: fc.nat(20),
+  how: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const),
+  at: fc.oneof(
+    { weight: 3, arbitrary: fc.record({ of: fc.constant('work' as const), after: fc.nat(20) }) },
+    { weight: 1, arbitrary: fc.record({ of: fc.constant('queue' as const), after: fc.nat(6) }) },
+  ),
   fate: fc.constantFrom('drop' as const, 'lose' as const),
 })
+
+/** Whose requests are refused, or whose answers are lost. */
+const FAILING = ['Kubernetes', 'HyperFleet', 'queue'] as const
 
 /** One thing that happens; managers work meanwhile, or are away. */
 const step = fc.oneof(
@@ -44,10 +51,11 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: fc.constant('remove task' as const), task, sweeps: fc.boolean() }) },
   { weight: 3, arbitrary: kill },
   {
-    weight: 2,
+    weight: 3,
     arbitrary: fc.record({
       does: fc.constant('fail' as const),
-      where: fc.constantFrom('Kubernetes' as const, 'HyperFleet' as const, 'answers of Kubernetes' as const),
+      where: fc.constantFrom(...FAILING),
+      isDone: fc.boolean(),
       requests: fc.integer({ min: 1, max: 4 }),
     }),
   },

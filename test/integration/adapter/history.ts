@@ -54,9 +54,9 @@ export class Histories {
   async act(one: Step): Promise<void> {
     switch (one.does) {
       case 'kill':
-        return this.#kill(one.after, one.fate)
+        return this.#kill(one)
       case 'fail':
-        return this.#fail(one.where, one.requests)
+        return this.#fail(one)
       case 'shapes':
         await this.#declare(one.task, { paces: ['slow', 'fast'], ...this.#tasks.get(one.task), shapes: one.shapes })
         break
@@ -78,8 +78,7 @@ export class Histories {
 
   /** Nothing hinders anything any more. A task that is gone is there again, or what it has reported is waited for. */
   async end(): Promise<void> {
-    this.#options.proxy.decide(() => 'pass')
-    this.#options.front.decide(() => 'pass')
+    this.#decide(() => 'pass')
     for (const name of TASKS) await this.#declare(name, this.#tasks.get(name) ?? { shapes: ['plain'], paces: ['slow'] })
     await this.#release()
   }
@@ -238,43 +237,51 @@ export class Histories {
     })
   }
 
-  /** SIGKILL at one of its next requests to a server, which is done and not answered, or never comes there. */
-  async #kill(after: number, fate: 'drop' | 'lose'): Promise<void> {
-    const { proxy, front, world } = this.#options
-    let left = after
+  /** At one of its next requests to a server, which is done and not answered, or never comes there. SIGTERM lets it end as it does. */
+  async #kill({ how, at, fate }: Extract<Step, { does: 'kill' }>): Promise<void> {
+    const { world } = this.#options
+    let left = at.after
     const reached = new Promise<void>((resolve) => {
-      const meet = () => {
-        if (left-- > 0) return 'pass'
+      this.#decide((of) => {
+        if (of !== at.of || left-- > 0) return 'pass'
         resolve()
-        return left === -1 ? fate : 'drop'
-      }
-      proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : meet()))
-      front.decide(({ path }) => (path.includes('/events/') ? 'pass' : meet() === 'pass' ? 'pass' : 'drop'))
+        if (left === -1) return fate
+        return how === 'SIGKILL' ? 'drop' : 'pass'
+      })
     })
     await this.#pulse()
     await Promise.race([reached, delay(2_000)])
     const manager = this.#manager
     this.#manager = undefined
-    manager?.signal('SIGKILL')
-    await manager?.exited
-    proxy.decide(() => 'pass')
-    front.decide(() => 'pass')
-    // What 15 s would do: the next one need not wait for the Lease to run out.
+    if (how === 'SIGKILL') manager?.signal('SIGKILL')
+    const exit = await (how === 'SIGTERM' ? manager?.stop() : manager?.exited)
+    // One that could not be served at its start has ended by itself.
+    if (how === 'SIGTERM' && exit?.code === null) throw new Error('the manager did not end when it was told to')
+    this.#decide(() => 'pass')
+    // What 15 s would do: the next one need not wait for the Lease to run out. One that ends in order has let it go.
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${world.namespace}/leases`
-    await world.plane.rest('DELETE', leases)
+    if (how === 'SIGKILL') await world.plane.rest('DELETE', leases)
     await this.#startManager()
   }
 
   /** So many of the next requests are refused, or done without an answer. */
-  async #fail(where: Extract<Step, { does: 'fail' }>['where'], requests: number): Promise<void> {
-    const { proxy, front } = this.#options
+  async #fail({ where, isDone, requests }: Extract<Step, { does: 'fail' }>): Promise<void> {
     let left = requests
-    const next = <F>(fate: F) => (left-- > 0 ? fate : 'pass')
-    const refused = { status: 500 } as const
-    const fate = where === 'Kubernetes' ? refused : 'lose'
-    if (where === 'HyperFleet') front.decide(() => next(refused))
-    else proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : next(fate)))
+    this.#decide((of, server) => {
+      const isMeant = where === 'queue' ? of === 'queue' : of === 'work' && server === where
+      if (!isMeant || left-- <= 0) return 'pass'
+      return isDone ? 'lose' : { status: 500 }
+    })
     await this.#pulse()
     await delay(300)
+  }
+
+  /** Requests that keep watches and Leases going pass. */
+  #decide(
+    fate: (of: 'work' | 'queue', server: 'Kubernetes' | 'HyperFleet') => 'pass' | 'drop' | 'lose' | { status: 500 },
+  ): void {
+    const { proxy, front } = this.#options
+    proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : fate('work', 'Kubernetes')))
+    front.decide(({ path }) => fate(path.includes('/events/') ? 'queue' : 'work', 'HyperFleet'))
   }
 }

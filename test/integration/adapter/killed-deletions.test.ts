@@ -6,10 +6,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type MusterProcess, type RequestProxy, startMuster } from '#test/harness/index.ts'
+import { type ApiFront, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
 let proxy: RequestProxy
+let front: ApiFront
 let manager: MusterProcess
 
 const PARAM = { name: 'clusterId', source: 'event.id', required: true }
@@ -19,18 +21,20 @@ const TIMEOUT = 240_000
 beforeAll(async () => {
   world = await adapterWorld()
   proxy = await world.plane.proxy()
+  front = await apiFront(world.url)
   manager = await start()
 })
 
 afterAll(async () => {
   await manager?.stop()
   await world?.[Symbol.asyncDispose]()
+  await front?.stop()
   await proxy?.stop()
 })
 
 const start = async (): Promise<MusterProcess> => {
   const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
-  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0', `--hyperfleet-api-url=${world.url}`]
+  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0', `--hyperfleet-api-url=${front.url}`]
   const flags = ['--controllers=adapter', `--namespace=${world.namespace}`, `--kubeconfig=${kubeconfig}`, ...addresses]
   return startMuster(['manager', ...flags])
 }
@@ -71,13 +75,15 @@ const object = (name: string, rest: object = {}) => ({
 const declare = async (name: string, spec: object): Promise<void> => {
   const params = [PARAM]
   const selector = { matchLabels: { [name]: 'yes' } }
-  const around = { params, selector, events: { visibility: '2s' }, resources: [object(`${name}-{{ .clusterId }}`)] }
+  const hyperfleetAPI = { url: front.url }
+  const resources = [object(`${name}-{{ .clusterId }}`)]
+  const around = { params, selector, hyperfleetAPI, events: { visibility: '2s' }, resources }
   await world.declare(name, { ...around, ...spec } as AdapterTaskSpec)
   await world.until(name, 'Working')
 }
 
-const ready = async (name: string): Promise<string> => {
-  const { id } = await world.create(name, {}, { [name]: 'yes' })
+const ready = async (name: string, spec: object = {}): Promise<string> => {
+  const { id } = await world.create(name, spec, { [name]: 'yes' })
   await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
@@ -199,4 +205,35 @@ test.each([
   expect(await isThere(`${name}-${id}`)).toBe(true)
   await world.change(name, whole)
   await nothingIsLeft(id, `${name}-${id}`)
+})
+
+test('ADAPTER-84: texts that are too much together, and a pattern that would backtrack: killed in the middle of them', {
+  timeout: TIMEOUT,
+}, async () => {
+  await declare('costly', {})
+  const id = await ready('costly', { text: `${'a'.repeat(5_000)}!` })
+  const all = 'lists.range(900).all(a, lists.range(150).all(b, b >= 0))'
+  const costly = Array.from({ length: 30 }, (_, at) => ({
+    name: `costly${at}`,
+    source: { expression: `!resource.spec.text.matches("^(a+)+$") && ${all}` },
+  }))
+  await world.change('costly', { params: [PARAM, ...costly] })
+  await world.until('costly', 'Working')
+  const evaluating = new Promise<void>((resolve) => {
+    front.decide(({ method, path }) => {
+      if (method === 'GET' && path.includes(id)) setTimeout(resolve, 200)
+      return 'pass'
+    })
+  })
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulse(id)
+  await evaluating
+  await replaceManager()
+  await world.pulsedUntil(id, async () =>
+    expect(await world.reported(id, 'costly')).toContain('Health False BudgetExceeded'),
+  )
+  expect((await world.cluster(id))?.deleted_time).toBeDefined()
+  expect(await isThere(`costly-${id}`)).toBe(true)
+  await world.change('costly', { params: [PARAM] })
+  await nothingIsLeft(id, `costly-${id}`)
 })

@@ -83,3 +83,31 @@ test('SIGKILL: the other takes over when the lease has run out', async () => {
   await pulsed('two-cluster')
   expect(second.log().map(({ msg }) => msg)).toContain('lease acquired')
 }, 120_000)
+
+// API-15, SENTINEL-1
+test.each([
+  ['that does not come', 'cut'],
+  ['that is not answered', 'hang'],
+] as const)(
+  'SIGKILL at its first pulse, %s: to the next one a cluster that was patched and never reported on is new',
+  async (_, fate) => {
+    const id = await api.create('one-cluster')
+    await api.patch(id)
+    const reached = new Promise<void>((resolve) => {
+      api.fault = ({ method, path }) => {
+        if (method !== 'POST' || !path.endsWith('/events')) return undefined
+        resolve()
+        return fate
+      }
+    })
+    const first = await manager()
+    await reached
+    first.signal('SIGKILL')
+    await first.exited
+    api.fault = () => undefined
+    expect(api.told()).toEqual([])
+    await manager()
+    await pulsed('one-cluster')
+  },
+  120_000,
+)

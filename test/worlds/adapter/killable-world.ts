@@ -33,6 +33,8 @@ export interface KillableWorld {
   hold(isHeld: boolean): void
   /** The next object is not applied. */
   refuse(): void
+  /** The next report is not taken. */
+  refuseReport(): void
   /** The task has these resources from now on. @param rest of the task */
   declare(shapes: readonly string[], rest?: object): void
   /** A release that had no inventories has applied what the task names now: all, or these. */
@@ -108,6 +110,7 @@ export const killableWorld = (): KillableWorld => {
   let isSelected = true
   let isHeld = false
   let isRefused = false
+  let isReportRefused = false
   let row: Report | undefined
   let uid = 0
 
@@ -126,6 +129,10 @@ export const killableWorld = (): KillableWorld => {
   const answer = ({ method, url, body }: HttpRequest): HttpResponse => {
     if (record === undefined) return { status: 404, headers: {}, text: '{"code":"HYPERFLEET-NTF-001"}' }
     if (method === 'GET') return { status: 200, headers: {}, text: JSON.stringify(record) }
+    if (isReportRefused) {
+      isReportRefused = false
+      return { status: 403, headers: {}, text: '{}' }
+    }
     if (url.endsWith('/statuses')) row = JSON.parse(body ?? '{}') as Report
     settleRecord()
     return { status: 200, headers: {}, text: '{}' }
@@ -264,6 +271,9 @@ export const killableWorld = (): KillableWorld => {
     },
     refuse() {
       isRefused = true
+    },
+    refuseReport() {
+      isReportRefused = true
     },
     declare(shapes, rest = {}) {
       task = loadTask(

@@ -61,7 +61,19 @@ interface Cluster {
   readonly reports: Map<string, Report>
 }
 
-const TASK_OBJECTS = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adaptertasks'
+const taskPath = (namespace: string, task: string): string =>
+  `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks/${task}`
+
+export interface SharedWorldOptions {
+  /** The objects of the tasks have no fields of their own. */
+  readonly isBare: boolean
+  /** Requests wait so many turns, by turns. */
+  readonly delays: readonly number[]
+  /** Of the tasks; all in one when left out. Objects are in `n`. */
+  readonly namespaces?: Readonly<Record<TaskName, string>>
+  /** Managers may read other namespaces. */
+  readonly readsAll?: boolean
+}
 
 /** What a task makes of a cluster, as names: one object that all four have, two that two of them have, and one of its own. */
 export const wantedBy = (task: string, cluster: string): readonly string[] => [
@@ -94,21 +106,16 @@ export class SharedWorld {
   readonly #appliers = new Map<string, Map<string, Run>>()
   /** Objects that were deleted although a run of another resource or task that is served had applied them. */
   readonly taken: string[] = []
-  readonly #isBare: boolean
-  /** Requests wait so many turns, by turns. */
-  readonly #delays: readonly number[]
+  readonly #options: Required<SharedWorldOptions>
   #sent = 0
   #fault: Fault | undefined
   readonly #counts = new Map<TaskName, number>()
 
-  /** @param isBare the objects of the tasks have no fields of their own */
-  constructor(isBare: boolean, delays: readonly number[]) {
-    this.#isBare = isBare
-    this.#delays = delays
+  constructor(options: SharedWorldOptions) {
+    this.#options = { namespaces: { left: 'n', right: 'n' }, readsAll: false, ...options }
     for (const id of CLUSTERS)
       this.#clusters.set(id, { generation: 1, isDeleted: false, labels: new Set(TASKS), reports: new Map() })
-    for (const name of TASKS)
-      this.cluster.stored.set(`${TASK_OBJECTS}/${name}`, { kind: 'AdapterTask', metadata: { name } })
+    for (const name of TASKS) this.cluster.stored.set(this.#pathOf(name), { kind: 'AdapterTask', metadata: { name } })
   }
 
   /** Runs that go on at the same time. */
@@ -139,6 +146,12 @@ export class SharedWorld {
     this.#settle(id)
   }
 
+  /** What it has applied stays. No run of it may come any more. */
+  removeTask(task: TaskName): void {
+    this.cluster.stored.delete(this.#pathOf(task))
+    for (const id of CLUSTERS) this.#settle(id)
+  }
+
   delete(id: ClusterId): void {
     const record = this.#clusters.get(id)
     if (record === undefined || record.isDeleted) return
@@ -149,7 +162,8 @@ export class SharedWorld {
 
   isServed({ task, cluster }: { readonly task: string; readonly cluster: string }): boolean {
     const record = this.#clusters.get(cluster)
-    return record !== undefined && !record.isDeleted && record.labels.has(task)
+    const isThere = this.cluster.stored.has(this.#pathOf(task as TaskName))
+    return isThere && record !== undefined && !record.isDeleted && record.labels.has(task)
   }
 
   isThere(cluster: string): boolean {
@@ -169,6 +183,10 @@ export class SharedWorld {
     })
   }
 
+  #pathOf(task: TaskName): string {
+    return taskPath(this.#options.namespaces[task], task)
+  }
+
   async #manager(task: TaskName): Promise<Manager> {
     const running = this.#managers.get(task)
     if (running !== undefined && !running.killed.signal.aborted) return running
@@ -177,11 +195,12 @@ export class SharedWorld {
     const transport = { request } as unknown as Transport
     const inventories = new InventoryStore({
       transport,
-      namespace: 'n',
+      namespace: this.#options.namespaces[task],
       task,
       adapter: task,
       serviceAccountName: task,
       keepsEmpty: true,
+      readsAll: this.#options.readsAll,
       clock: this.#clock,
     })
     const manager = { inventories, killed, runner: this.#runner(task, inventories, transport, killed) }
@@ -204,7 +223,7 @@ export class SharedWorld {
     return new TaskRunner(
       {
         task: loadTask(
-          { resources: resourcesOf(task, this.#isBare) },
+          { resources: resourcesOf(task, this.#options.isBare) },
           { languages: taskLanguages(() => clock.now()), adapter: { name: task, version: '1' }, environment: {} },
         ),
         selector: selectorOf({ matchExpressions: [{ key: task, operator: 'Exists' }] }),
@@ -275,8 +294,9 @@ export class SharedWorld {
   /** One request of a manager. */
   async #step<T>(task: TaskName, killed: AbortController, work: () => T): Promise<T> {
     const { signal } = killed
+    const { delays } = this.#options
     signal.throwIfAborted()
-    const turns = this.#delays[this.#sent++ % Math.max(1, this.#delays.length)] ?? 0
+    const turns = delays[this.#sent++ % Math.max(1, delays.length)] ?? 0
     for (let turn = 0; turn < turns; turn++) await Promise.resolve()
     const at = this.#counts.get(task) ?? 0
     this.#counts.set(task, at + 1)
@@ -315,6 +335,7 @@ export class SharedWorld {
     const record = this.#clusters.get(id)
     if (record === undefined || !record.isDeleted) return
     const isDone = [...record.reports].every(([task, { observed_generation, conditions }]) => {
+      if (!this.cluster.stored.has(this.#pathOf(task as TaskName))) return true
       const says = (type: string, status: string) =>
         conditions.some((condition) => condition.type === type && condition.status === status)
       if (conditions[0]?.reason === 'NotSelected') return !record.labels.has(task)

@@ -1,0 +1,73 @@
+/**
+ * Objects that tasks of other namespaces apply. Each belongs to tasks of one namespace: what is left to a task is written into its
+ * inventory, and no manager writes inventories of another namespace. ADAPTER-112, ADAPTER-113.
+ */
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { Api } from '#operator/client/api.ts'
+import { isForbidden } from '#operator/client/errors.ts'
+import { apiVersionOf, kindOf, metadataOf } from '../run/resources/object.ts'
+import type { JsonObject } from '../task/task.ts'
+import { managersOf, parseFieldManager } from '../transports/shared-objects.ts'
+import { keyOfEntry, keyOfObject } from './entry.ts'
+
+export interface OtherNamespaces {
+  readonly api: Api
+  /** Whose others these are. */
+  readonly namespace: string
+}
+
+/**
+ * That a task of another namespace has the object, as far as may be read: where it may not, a field manager counts as a living task's.
+ * @param object which one it is; nothing else of it is read
+ * @param managers field managers that are on it
+ * @param readsAll whether other namespaces are read at all
+ * @returns what to say of it; undefined when none has. @throws what the API server failed with
+ */
+export const describeHolderElsewhere = async (
+  object: JsonObject,
+  managers: readonly string[],
+  others: OtherNamespaces,
+  readsAll: boolean,
+): Promise<string | undefined> => {
+  for (const { namespace, adapter } of foreign(managers, others)) {
+    const isHeld = readsAll ? await isHeldIn(namespace, object, others).catch(undefinedIfForbidden) : undefined
+    if (isHeld === false) continue
+    const what = `is applied by the adapter ${adapter} of the namespace ${namespace}, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
+    return isHeld === true ? what : `${what}. If that task is gone, ${releaseOf(object)} lets this one have it`
+  }
+  return undefined
+}
+
+/** A task of another namespace has the object. @throws what the API server failed with, also when another namespace may not be read */
+export const isHeldElsewhere = async (object: JsonObject, others: OtherNamespaces): Promise<boolean> => {
+  for (const { namespace } of foreign(managersOf(object), others))
+    if (await isHeldIn(namespace, object, others)) return true
+  return false
+}
+
+const foreign = (managers: readonly string[], { namespace: own }: OtherNamespaces) =>
+  managers.flatMap((manager) => parseFieldManager(manager) ?? []).filter(({ namespace }) => namespace !== own)
+
+/** A task that is there has the object in its inventory. */
+const isHeldIn = async (namespace: string, object: JsonObject, { api }: OtherNamespaces): Promise<boolean> => {
+  const key = keyOfObject(object)
+  const holders = new Set<string>()
+  for await (const { spec } of api.list(AdapterInventory, { namespace }))
+    if (spec.objects.some((entry) => keyOfEntry(entry) === key)) holders.add(spec.task)
+  for (const task of holders) if ((await api.get(AdapterTask, task, namespace)) !== undefined) return true
+  return false
+}
+
+const undefinedIfForbidden = (error: unknown): undefined => {
+  if (!isForbidden(error)) throw error
+}
+
+/** Kubernetes: an empty entry takes all field managers off an object. A task that is there puts its own on again. */
+const releaseOf = (object: JsonObject): string => {
+  const { name = '', namespace } = metadataOf(object)
+  const [group = '', version] = apiVersionOf(object).split('/')
+  const kind = version === undefined ? kindOf(object) : `${kindOf(object)}.${group}`
+  const where = namespace === undefined ? '' : ` -n ${namespace}`
+  return `kubectl patch ${kind} ${name}${where} --type=merge -p '{"metadata":{"managedFields":[{}]}}'`
+}
