@@ -65,8 +65,8 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
   }
   const observed = toObserved(await readPoolObjects(pool, dependencies, reading))
   const inferred = findInferredDeletions(observed, now)
-  const heldDeletions = applyBrake(observed, inferred, createBrake(pool, now), now, indexes.askedClusters)
-  return decide({ ...observed, heldDeletions }, { now, suffix })
+  const braked = applyBrake(observed, inferred, createBrake(pool, now.getTime()), now.getTime(), indexes.askedClusters)
+  return decide({ ...observed, ...braked }, { now, suffix })
 }
 
 /** The same lookups as the controller's, over lists that are read once. */

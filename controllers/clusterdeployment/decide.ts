@@ -1,7 +1,8 @@
 /** What is to be done about a ClusterDeployment, and how it stands. Pure: what was read and the time go in. */
 import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { findCondition, type KstatusInput } from '#operator/model/conditions.ts'
-import { FAILING } from './conditions.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import { FAILING, LEFT_BEHIND } from './conditions.ts'
+import type { Decision, KstatusSummary, Observed, Step } from './decision.ts'
 import { attemptsLimit, countAttempts, describeLimit } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
@@ -9,72 +10,21 @@ import { desiredLabels, desiredSpec, recordName } from './record/desired-record.
 import { foreignKubernetes, isOriginTrue, type KubernetesUids, withoutOrigin } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, digestOf, isReady, type Owner, ownerOf } from './record/record.ts'
 
-/** What was read; from caches first, and again from the API servers when something is to be done. */
-export interface Observed {
-  readonly deployment: ClusterDeployment
-  /** Records with its registration, and the one that its status names; the oldest first. */
-  readonly records: readonly ClusterRecord[]
-  readonly kubernetes: KubernetesUids
-  /** Why the cluster must not be made with its customization; undefined when it may, or when it was not read. */
-  readonly readLeaseProblem?: string | undefined
-  /** Another cluster that the API has with its customization; undefined when there is none, or when it was not read. */
-  readonly otherUser?: ClusterRecord | undefined
-  /** Why the install-config can't be read; undefined when it can, or when it was not read. */
-  readonly installConfigProblem?: string | undefined
-}
-
-/** The one thing to do next. */
-export type Step =
-  | { readonly do: 'Nothing' }
-  /** Write down by which id the cluster is registered. */
-  | { readonly do: 'Mark'; readonly registration: string }
-  | { readonly do: 'Register'; readonly registration: string; readonly name: string; readonly attempt: number }
-  /** Write labels and spec. `anew`: with the install-config as it is now, because another attempt begins. */
-  | {
-      readonly do: 'Change'
-      readonly record: ClusterRecord
-      readonly labels: Readonly<Record<string, string>>
-      readonly attempt: number
-      readonly anew: boolean
-    }
-  /** Delete a second record of the same registration: the oldest one is the cluster. */
-  | { readonly do: 'Withdraw'; readonly record: ClusterRecord }
-  /** Write that it is to sleep: it has run for its hibernateAfter. */
-  | { readonly do: 'Hibernate'; readonly why: string }
-
-export interface Decision {
-  readonly step: Step
-  readonly kstatus: Omit<KstatusInput, 'observedGeneration'>
-  /** The cluster; undefined while it is not registered. */
-  readonly record: ClusterRecord | undefined
-  readonly installed: boolean
-  /** undefined before the installation. */
-  readonly power: CurrentPower | undefined
-  /** How many attempts at the installation have failed, and what is wrong with the present one. */
-  readonly failed: number
-  readonly failing: string | undefined
-  /** Its installation waits for a quota: in the adapters' words. CLUSTER-23. */
-  readonly quota: string | undefined
-  /** Why there will be no cluster. */
-  readonly stopped: { readonly reason: string; readonly message: string } | undefined
-  /** When it has run for long enough, in milliseconds since the epoch; undefined when it need not be put to sleep. */
-  readonly hibernatesAt: number | undefined
-  /** When time alone changes the decision, in milliseconds since the epoch. */
-  readonly recheckAt: number | undefined
-}
-
-type KstatusSummary = Decision['kstatus']
-
 const reconciling = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
 const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'Stalled', reason, message })
 
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
+  const { gone, loss } = observed
+  return { ...decideStep(observed, now), gone: loss?.gone ?? gone }
+}
+
+const decideStep = (observed: Observed, now: Date): Decision => {
   const [record] = observed.records
   const { deployment, kubernetes } = observed
   const stranger = observed.records.find((one) => !isRecordOf(ownerOf(deployment), one, kubernetes))
   if (stranger !== undefined) return decideCopied(deployment, stranger, kubernetes)
-  if (record === undefined) return decideUnregistered(observed)
+  if (record === undefined) return decideUnregistered(observed, now)
   if (record.deleting) return decideDeletedElsewhere(deployment, record)
   return decideRegistered(observed, record, now)
 }
@@ -122,11 +72,17 @@ const decideCopied = (
   return { ...unchanged(deployment), step: NOTHING, kstatus: stalled('RegistrationConflict', message) }
 }
 
+const LOST_GRACE =
+  'the HyperFleet API has lost its cluster: adapters have a while to take away what they applied for it, then it is registered again'
+
 /** It was registered in an earlier life: a backup has no status, and an object that is made again has another uid (CLUSTER-11). */
 const isRestored = (deployment: ClusterDeployment): boolean =>
   expectedRegistration(deployment) !== deployment.metadata.uid
 
-const decideUnregistered = ({ deployment, readLeaseProblem, otherUser, installConfigProblem }: Observed): Decision => {
+const decideUnregistered = (
+  { deployment, loss, readLeaseProblem, otherUser, installConfigProblem }: Observed,
+  now: Date,
+): Decision => {
   const { spec, status, metadata } = deployment
   const was = unchanged(deployment)
   const registration = registrationOf(deployment)
@@ -149,6 +105,10 @@ const decideUnregistered = ({ deployment, readLeaseProblem, otherUser, installCo
       step: NOTHING,
       kstatus: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
     }
+  if (loss !== undefined && loss.until > now.getTime())
+    return { ...was, step: NOTHING, kstatus: reconciling('Registering', LOST_GRACE), recheckAt: loss.until }
+  if (loss?.leftBehind !== undefined)
+    return { ...was, step: NOTHING, kstatus: stalled(LEFT_BEHIND, loss.leftBehind), leftBehind: loss.leftBehind }
   if (otherUser !== undefined) return { ...was, step: NOTHING, kstatus: describeOtherUser(deployment, otherUser) }
   if (installConfigProblem !== undefined)
     return { ...was, step: NOTHING, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem) }

@@ -8,22 +8,21 @@ import { findCondition } from '#operator/model/conditions.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { LEFT_BEHIND } from './conditions.ts'
-import { type Decision, isNamedBy, isRecordOf, registrationOf } from './decide.ts'
+import { isNamedBy, isRecordOf, registrationOf } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { type GoneCluster, keptGone, knownGone } from './gone-clusters.ts'
 import { REGISTRATION } from './labels.ts'
-import type { Loss } from './lost-clusters.ts'
+import { LEFT_BEHIND_RECHECK_INTERVAL, type Loss } from './lost-clusters.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
 import { foreignKubernetes, type KubernetesUids } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, ownerOf } from './record/record.ts'
-import { buildSummaryStatus } from './status.ts'
+import { buildSummaryStatus, leftBehindInput } from './status.ts'
 
 /** The stream says when a record is gone; without the stream the record is read this often. */
 const RECHECK_INTERVAL = '10m'
 /** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
-
-/** As often as adapters look for what belongs to no record; no inventory is watched. */
-const LEFT_BEHIND_RECHECK_INTERVAL = '30s'
 
 type DeregisterDeps = Omit<ReconcileDeps, 'findings'>
 
@@ -47,13 +46,14 @@ export const deregister =
     const records = registration === undefined ? [] : deps.records.of(registration)
     const known = records.filter((one) => isRecordOf(ownerOf(object), one, kubernetes))
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
-    let loss: Loss = { until: 0 }
+    let loss: Loss = { until: 0, gone: [] }
     try {
       const { left, foreign } = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
       if (foreign !== undefined) return hold(context, foreign, kubernetes)
       const { api, signal } = context
-      loss = await deps.lost.judge(object, { hyperfleet: deps.hyperfleet, api, now: clock.now(), signal })
+      const sources = { hyperfleet: deps.hyperfleet, api, now: clock.now(), signal }
+      loss = await deps.lost.judge(object, await deps.lost.findGone(object, [], sources), sources)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
       writeSummary(
@@ -78,11 +78,10 @@ export const deregister =
     if (lost > 0) {
       const message =
         'the HyperFleet API has lost its cluster: adapters have a while to take away what they applied for it'
-      writeSummary(context, 'Deprovisioning', message)
+      writeSummary(context, 'Deprovisioning', message, 'Reconciling', loss.gone)
       return { requeueAfter: lost }
     }
-    if (loss.leftBehind !== undefined) return reportLeftBehind(context, loss.leftBehind)
-    deps.lost.forget(object)
+    if (loss.leftBehind !== undefined) return reportLeftBehind(context, loss.leftBehind, loss.gone)
     deps.metrics.deprovisioned(object, clock.now())
     // What follows on a lost lease this manager does not see.
     if (!context.signal.aborted) deps.deleted.add(object, clock.now())
@@ -123,19 +122,23 @@ const hold = (
 }
 
 /** Its customization would be leased to a second cluster otherwise. */
-const reportLeftBehind = (context: ChangeContext<ClusterDeployment>, message: string): MayWait => {
+const reportLeftBehind = (
+  context: ChangeContext<ClusterDeployment>,
+  message: string,
+  gone: readonly GoneCluster[],
+): MayWait => {
   const { object, events, patch, clock } = context
   if (findCondition(object.status?.conditions, LEFT_BEHIND)?.message !== message) events.warning(LEFT_BEHIND, message)
-  const condition = { type: LEFT_BEHIND, status: 'True', reason: 'ObjectsMayBeLeft', message } as const
   const summary = { type: 'Stalled', reason: LEFT_BEHIND, message } as const
-  patch.status(buildSummaryStatus(object, summary, clock.now(), undefined, [condition]))
+  const status = buildSummaryStatus(object, summary, clock.now(), undefined, [leftBehindInput(message)])
+  patch.status({ ...status, goneClusters: keptGone(gone, object.status?.hyperfleet?.id) })
   return { requeueAfter: LEFT_BEHIND_RECHECK_INTERVAL }
 }
 
 const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {
   const [record] = left
   const progress = record && (currentCondition(record, 'Ready')?.message ?? 'the HyperFleet API deletes it')
-  writeSummary(context, 'Deprovisioning', progress ?? '')
+  writeSummary(context, 'Deprovisioning', progress ?? '', 'Reconciling', knownGone(context.object, left))
   return { requeueAfter: RECHECK_INTERVAL }
 }
 
@@ -144,6 +147,8 @@ const writeSummary = (
   reason: string,
   message: string,
   type: Decision['kstatus']['type'] = 'Reconciling',
+  gone: readonly GoneCluster[] = object.status?.goneClusters ?? [],
 ): void => {
-  patch.status(buildSummaryStatus(object, { type, reason, message }, clock.now()))
+  const status = buildSummaryStatus(object, { type, reason, message }, clock.now())
+  patch.status({ ...status, goneClusters: keptGone(gone, object.status?.hyperfleet?.id) })
 }

@@ -1,7 +1,7 @@
 import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition, isTrue } from '#operator/model/conditions.ts'
-import { STOPPED } from './conditions.ts'
-import type { Decision } from './decide.ts'
+import { LEFT_BEHIND, STOPPED } from './conditions.ts'
+import type { Decision } from './decision.ts'
 
 export interface DeploymentEvent {
   readonly type: 'normal' | 'warning'
@@ -29,4 +29,4 @@ export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decis
 }
 
 /** Reasons that a person should look into. */
-const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere', QUOTA_EXCEEDED]
+const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere', LEFT_BEHIND, QUOTA_EXCEEDED]

@@ -3,7 +3,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import type { Context } from '#operator/engine/context.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import type { Step } from './decide.ts'
+import type { Step } from './decision.ts'
 import { REGISTRATION } from './labels.ts'
 import { type FreshObservation, readRecords } from './observe.ts'
 import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'

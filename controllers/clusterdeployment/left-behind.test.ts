@@ -48,13 +48,27 @@ const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [],
       }
     },
   } as never
-  const hyperfleet = { getArchived: async () => archived }
-  const at = (ms: number) =>
-    clusters.judge(cluster, { hyperfleet, api, now: new Date(ms), signal: new AbortController().signal })
+  const asked: string[] = []
+  const hyperfleet = {
+    get: async () => undefined,
+    getArchived: async (_: string, id: string) => {
+      asked.push(id)
+      return archived
+    },
+  }
+  let object = cluster
+  const at = async (ms: number) => {
+    const sources = { hyperfleet, api, now: new Date(ms), signal: new AbortController().signal }
+    const gone = await clusters.findGone(object, [], sources)
+    const loss = await clusters.judge(object, gone, sources)
+    object = { ...object, status: { ...object.status, goneClusters: [...loss.gone] } }
+    return loss
+  }
   const first = await at(NOW)
   expect(first.leftBehind).toBeUndefined()
   const { until, leftBehind } = await at(NOW + 2 * MINUTE)
   expect(until).toBeLessThanOrEqual(NOW + 2 * MINUTE)
+  expect(asked.length, 'the archive is asked once').toBeLessThanOrEqual(1)
   return leftBehind
 }
 
@@ -92,6 +106,29 @@ describe('CLUSTER-42: what adapters left of a lost cluster', () => {
   test('is no matter once a person has said of this record that nothing is left', async () => {
     expect(await judge(lost(['Member'], { [NOTHING_LEFT]: ID }), {})).toBeUndefined()
     expect(await judge(lost(['Member'], { [NOTHING_LEFT]: 'cluster-0' }), {})).toContain('Member')
+  })
+
+  test('is told of each lost record; a person may name several, and what is known to be gone needs no look', async () => {
+    const earlier = (id: string, nothingLeft: boolean) => ({
+      id,
+      time: '2026-03-01T07:00:00Z',
+      nothingLeft,
+      reportedBy: ['MemberSuccessful'],
+    })
+    const several = (annotation = ''): ClusterDeployment => {
+      const cluster = lost(['Dns'], { [NOTHING_LEFT]: annotation })
+      return {
+        ...cluster,
+        status: { ...cluster.status, goneClusters: [earlier('cluster-0', false), earlier('cluster-a', true)] },
+      }
+    }
+    const message = await judge(several(), { tasks: ['dns'], inventories: [{ for: ID, objects: 1 }] })
+    expect(message).toMatch(
+      /^the .* lost cluster cluster-0, .*adapters Member.*\. the .* lost cluster cluster-1, .* 1 objects/,
+    )
+    expect(message).toMatch(/nothing-left=cluster-0,cluster-1$/)
+    expect(await judge(several('cluster-0'), { tasks: ['dns'] })).toBeUndefined()
+    expect(await judge(several('cluster-1, cluster-0'), {})).toBeUndefined()
   })
 
   test('is said by the adapters themselves in the archive, where the record went as it should, or after they had cleaned up', async () => {

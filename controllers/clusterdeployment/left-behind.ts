@@ -6,6 +6,7 @@ import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
+import type { GoneCluster } from './gone-clusters.ts'
 import { NOTHING_LEFT } from './labels.ts'
 import { ADAPTER_SUFFIX } from './record/record.ts'
 
@@ -58,22 +59,36 @@ const ownerIds = (event: object): readonly string[] => {
 }
 
 /**
- * Why its customization can't be given to another cluster yet, in words.
- * @param id of its record @param reporters the condition types of its adapters @returns undefined when nothing speaks against it
+ * Of which records something may be left, and why what they had can't be given to another cluster yet, in words.
+ * @param lost records of one ClusterDeployment @returns no message when nothing speaks against it
  */
 export const describeLeftBehind = (
-  id: string,
-  reporters: readonly string[],
-  { inventories, seen }: AdapterEvidence,
-): string | undefined => {
+  lost: readonly GoneCluster[],
+  evidence: AdapterEvidence,
+): { readonly left: readonly GoneCluster[]; readonly message?: string } => {
+  const found = lost.flatMap((cluster) => {
+    const reasons = reasonsOf(cluster, evidence)
+    return reasons.length === 0 ? [] : [{ cluster, reasons }]
+  })
+  if (found.length === 0) return { left: [] }
+  const clusters = found.map(
+    ({ cluster: { id }, reasons }) =>
+      `the HyperFleet API has lost cluster ${id}, and something of it may be left: ${reasons.join('; ')}`,
+  )
+  const ids = found.map(({ cluster: { id } }) => id).join(',')
+  return {
+    left: found.map(({ cluster }) => cluster),
+    message: `${clusters.join('. ')}. What it has is leased to no other cluster until inventories have nothing of it. When you have seen that nothing is left, say so with the annotation ${NOTHING_LEFT}=${ids}`,
+  }
+}
+
+const reasonsOf = ({ id, reportedBy = [] }: GoneCluster, { inventories, seen }: AdapterEvidence): readonly string[] => {
   const own = inventories.filter(({ resources }) => resources.includes(id))
-  const unseen = reporters.filter((type) => !seen.has(type)).map((type) => type.slice(0, -ADAPTER_SUFFIX.length))
-  const reasons = [
+  const unseen = reportedBy.filter((type) => !seen.has(type)).map((type) => type.slice(0, -ADAPTER_SUFFIX.length))
+  return [
     ...own.map(({ task, objects }) => `AdapterTask ${task} has ${objects} objects of it in its inventory`),
     ...(unseen.length === 0
       ? []
       : [`what the adapters ${unseen.join(', ')} applied is not seen in this Kubernetes cluster`]),
   ]
-  if (reasons.length === 0) return undefined
-  return `the HyperFleet API has lost cluster ${id}, and something of it may be left: ${reasons.join('; ')}. What it has is leased to no other cluster until inventories have nothing of it. When you have seen that nothing is left, say so with the annotation ${NOTHING_LEFT}=${id}`
 }

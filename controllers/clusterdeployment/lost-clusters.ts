@@ -3,65 +3,89 @@
  * themselves what they applied for them, and can't report it on a record that is not there. So the ClusterDeployment keeps its lease until
  * nothing is left of what can be seen, and a person has said so of the rest (CLUSTER-14, CLUSTER-42).
  */
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, MAX_REPORTERS } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import type { Api } from '#operator/client/api.ts'
-import { findCondition } from '#operator/model/conditions.ts'
 import { type ArchivedResource, reportersWhenArchived } from '#services/hyperfleet-api/client/archived.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { STOPPED } from './conditions.ts'
+import { type GoneCluster, knownGone, newlyGone, recordGoneSince } from './gone-clusters.ts'
 import { NOTHING_LEFT } from './labels.ts'
 import { type AdapterEvidence, describeLeftBehind, readAdapterEvidence } from './left-behind.ts'
-import { ADAPTER_SUFFIX } from './record/record.ts'
+import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** Adapters find what belongs to no record at one of three looks. Milliseconds. */
 const LOST_GRACE_MS = 90_000
+/** As often as adapters look for what belongs to no record; no inventory is watched. */
+export const LEFT_BEHIND_RECHECK_INTERVAL = '30s'
 /** One reading serves all that are looked at meanwhile. Milliseconds. */
 const EVIDENCE_MAX_AGE_MS = 15_000
 
 export interface LossSources {
-  readonly hyperfleet: Pick<HyperFleetClient, 'getArchived'>
+  readonly hyperfleet: Pick<HyperFleetClient, 'get' | 'getArchived'>
   readonly api: Pick<Api, 'list'>
   readonly now: Date
   readonly signal: AbortSignal
 }
 
-/** Until when a ClusterDeployment stays whose record is gone, in milliseconds since the epoch; and why even longer. */
+/** Until when a ClusterDeployment keeps its lease for records that are gone, in milliseconds since the epoch; and why even longer. */
 export interface Loss {
   readonly until: number
   readonly leftBehind?: string | undefined
+  /** As they went in; `nothingLeft` where that is known by now. */
+  readonly gone: readonly GoneCluster[]
 }
 
-/** Since when clusters are known to be lost whose ClusterDeployments were being deleted by then; a new process counts anew. */
+/** Judges what adapters may have left of records that are gone. */
 export class LostClusters {
-  readonly #since = new Map<string, number>()
   #evidence: { readonly at: number; readonly found: Promise<AdapterEvidence> } | undefined
 
-  /** @throws HyperFleetError, ApiError, NetworkError */
-  async judge(deployment: ClusterDeployment, sources: LossSources): Promise<Loss> {
-    const { metadata, status } = deployment
-    const stopped = findCondition(status?.conditions, STOPPED)
-    const isRecordGone = stopped?.reason === 'RecordGone'
-    const id = status?.hyperfleet?.id
-    if (id === undefined && !isRecordGone) return { until: 0 }
-    const archived = id === undefined ? undefined : await readArchived(sources, id)
-    const goneAt = isRecordGone ? Date.parse(stopped.lastTransitionTime) : undefined
-    if (archived !== undefined && archived.forced === undefined)
-      return { until: goneAt === undefined ? 0 : goneAt + LOST_GRACE_MS }
-    if (id !== undefined && metadata.annotations?.[NOTHING_LEFT] === id) return { until: 0 }
-    const since = goneAt ?? this.#since.get(metadata.uid) ?? sources.now.getTime()
-    if (goneAt === undefined) this.#since.set(metadata.uid, since)
-    const until = since + LOST_GRACE_MS
-    if (until > sources.now.getTime() || id === undefined) return { until }
+  /**
+   * Those that its status has, and the one that it still names as its cluster. Of that one the archive is asked, once.
+   * @param records of it that the API has
+   * @throws HyperFleetError
+   */
+  async findGone(
+    deployment: ClusterDeployment,
+    records: readonly ClusterRecord[],
+    sources: Omit<LossSources, 'api'>,
+  ): Promise<readonly GoneCluster[]> {
+    const { now, hyperfleet, signal } = sources
+    // The clock that wrote it may have been ahead.
+    const bounded = ({ time, ...one }: GoneCluster) => ({
+      ...one,
+      time: Date.parse(time) > now.getTime() ? now.toISOString() : time,
+    })
+    const known = knownGone(deployment, records).map(bounded)
+    const id = newlyGone(deployment, records)
+    // One that is there is no cluster of this ClusterDeployment any more.
+    if (id === undefined || (await hyperfleet.get('clusters', id, signal)) != null) return known
+    const archived = await readArchived(sources, id)
+    const since = Math.min(recordGoneSince(deployment) ?? now.getTime(), now.getTime())
+    const isDone = archived !== undefined && archived.forced === undefined
+    const reportedBy = isDone ? [] : reportersOf(deployment, archived).slice(0, MAX_REPORTERS)
+    return [...known, { id, time: new Date(since).toISOString(), nothingLeft: isDone, reportedBy }]
+  }
+
+  /** @param gone as `findGone` found them @throws ApiError, NetworkError */
+  async judge(
+    deployment: ClusterDeployment,
+    gone: readonly GoneCluster[],
+    sources: Omit<LossSources, 'hyperfleet'>,
+  ): Promise<Loss> {
+    const seen = deployment.metadata.annotations?.[NOTHING_LEFT]?.split(',').map((id) => id.trim()) ?? []
+    const lost = gone.filter(({ id, nothingLeft }) => !nothingLeft && !seen.includes(id))
+    const isSeen = seen.includes(deployment.status?.hyperfleet?.id ?? '')
+    const recordGone = isSeen ? undefined : recordGoneSince(deployment)
+    const times = [...lost.map(({ time }) => Date.parse(time)), ...(recordGone === undefined ? [] : [recordGone])]
+    const until = times.length === 0 ? 0 : Math.max(...times) + LOST_GRACE_MS
+    const judged = (left: readonly GoneCluster[]) => gone.map((one) => ({ ...one, nothingLeft: !left.includes(one) }))
+    if (lost.length === 0 || until > sources.now.getTime()) return { until, gone: judged(lost) }
     const evidence = await this.#readEvidence(sources)
-    return { until, leftBehind: describeLeftBehind(id, reportersOf(deployment, archived), evidence) }
+    const { left, message } = describeLeftBehind(lost, evidence)
+    return { until, leftBehind: message, gone: judged(left) }
   }
 
-  forget({ metadata: { uid } }: ClusterDeployment): void {
-    this.#since.delete(uid)
-  }
-
-  async #readEvidence({ api, now }: LossSources): Promise<AdapterEvidence> {
+  async #readEvidence({ api, now }: Pick<LossSources, 'api' | 'now'>): Promise<AdapterEvidence> {
     const age = this.#evidence && now.getTime() - this.#evidence.at
     if (age === undefined || age < 0 || age >= EVIDENCE_MAX_AGE_MS)
       this.#evidence = { at: now.getTime(), found: readAdapterEvidence(api) }
@@ -75,7 +99,10 @@ export class LostClusters {
 }
 
 /** The archive says how a record went; one that it does not have was lost with its database. @throws HyperFleetError */
-const readArchived = async ({ hyperfleet, signal }: LossSources, id: string): Promise<ArchivedResource | undefined> =>
+const readArchived = async (
+  { hyperfleet, signal }: Pick<LossSources, 'hyperfleet' | 'signal'>,
+  id: string,
+): Promise<ArchivedResource | undefined> =>
   ((await hyperfleet.getArchived('clusters', id, signal)) as ArchivedResource | null) ?? undefined
 
 /** Conditions of adapters that said something of the cluster, but of those that the API waited for no longer when it was removed by force. */

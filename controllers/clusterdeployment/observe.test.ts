@@ -7,6 +7,7 @@ import { Namespace } from '#apis/kubernetes.ts'
 import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { decide } from './decide.ts'
 import { CUSTOMIZATION, KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
+import { LostClusters } from './lost-clusters.ts'
 import { observe } from './observe.ts'
 import { desiredLabels, desiredSpec } from './record/desired-record.ts'
 import { KubernetesIdentity, originLabels } from './record/origin.ts'
@@ -63,6 +64,8 @@ const observed = async (deployment: ClusterDeployment, items: readonly Item[], f
     api: { get: async (kind: unknown) => objects.get(kind) } as never,
     hyperfleet: hyperfleet as never,
     kubernetes: new KubernetesIdentity(former),
+    lost: new LostClusters(),
+    now: NOW,
     signal: new AbortController().signal,
   })
   if (found === undefined) throw new Error('not there')

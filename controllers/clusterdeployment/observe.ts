@@ -6,9 +6,12 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { expectedRegistration, isNamedBy, isRecordOf, type Observed, registrationOf } from './decide.ts'
+import { expectedRegistration, isNamedBy, isRecordOf, registrationOf } from './decide.ts'
+import type { Observed } from './decision.ts'
+import { waitsForLost } from './gone-clusters.ts'
 import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
+import type { LostClusters } from './lost-clusters.ts'
 import { type KubernetesIdentity, type KubernetesUids, originLabels } from './record/origin.ts'
 import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
 import { byAge } from './record/record-cache.ts'
@@ -19,6 +22,8 @@ export interface ObserveSources {
   readonly api: Api
   readonly hyperfleet: HyperFleetClient
   readonly kubernetes: KubernetesIdentity
+  readonly lost: LostClusters
+  readonly now: Date
   readonly signal: AbortSignal
 }
 
@@ -44,11 +49,15 @@ export const observe = async (
   if (deployment.metadata.deletionTimestamp !== undefined) return undefined
   const kubernetes = await readers.kubernetes.read(readers.api)
   const records = await readRecords(deployment, kubernetes, readers)
+  const gone = await readers.lost.findGone(deployment, records, readers)
+  const isJudged = records.length === 0 && waitsForLost(deployment, gone)
   const config = await readInstallConfig(deployment, readers)
   const customization = await readCustomization(deployment, readers)
   return {
     deployment,
     records,
+    gone,
+    loss: isJudged ? await readers.lost.judge(deployment, gone, readers) : undefined,
     readLeaseProblem: findLeaseProblem(deployment, customization),
     installConfigProblem: config.problem,
     installConfig: config.document,

@@ -5,14 +5,16 @@ import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.t
 import { TemporaryError } from '#operator/model/errors.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { type Decision, decide, registrationOf } from './decide.ts'
+import { decide, registrationOf } from './decide.ts'
+import type { Decision } from './decision.ts'
 import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
+import { isGoneKnown } from './gone-clusters.ts'
 import { hibernate } from './hibernate.ts'
 import { nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
 import type { DeletedDeployments } from './late-registrations.ts'
 import { recordRegistration } from './lease.ts'
-import type { LostClusters } from './lost-clusters.ts'
+import { LEFT_BEHIND_RECHECK_INTERVAL, type LostClusters } from './lost-clusters.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
 import type { Findings } from './reachability/findings.ts'
@@ -57,7 +59,7 @@ export const reconcile =
         { deployment: object, records: known, kubernetes: await kubernetes.read(context.api) },
         clock.now(),
       )
-      const isEnough = known.length > 0 && first.step.do === 'Nothing'
+      const isEnough = known.length > 0 && first.step.do === 'Nothing' && isGoneKnown(object, known)
       return isEnough ? report(deps, context, { object, decision: first }) : await observeAndAct(deps, context)
     } catch (error) {
       throw reportApiFailure(deps, error, context)
@@ -68,8 +70,8 @@ export const reconcile =
 const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
   const { object, clock } = context
   const { api, signal } = context
-  const { hyperfleet, kubernetes } = deps
-  const observed = await observe(object, { api, hyperfleet, kubernetes, signal })
+  const { hyperfleet, kubernetes, lost } = deps
+  const observed = await observe(object, { api, hyperfleet, kubernetes, lost, now: clock.now(), signal })
   if (observed === undefined) return
   const next = decide(observed, clock.now())
   if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
@@ -102,6 +104,7 @@ const report = (
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
   if (decision.kstatus.reason === 'CustomizationInUse') return { requeueAfter: OTHER_USER_RECHECK_INTERVAL }
+  if (decision.leftBehind !== undefined) return { requeueAfter: LEFT_BEHIND_RECHECK_INTERVAL }
   if (decision.kstatus.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
   const times = [decision.recheckAt, nextWatchWrite(object, decision, now)].filter((time) => time !== undefined)
   if (times.length > 0) return { requeueAfter: Math.max(1, Math.min(...times) - now.getTime()) }

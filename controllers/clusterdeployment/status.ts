@@ -12,8 +12,9 @@ import {
   withConditions,
 } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
-import type { Decision } from './decide.ts'
+import { AVAILABLE, FAILING, HIBERNATING, LEFT_BEHIND, PROVISIONED, STOPPED } from './conditions.ts'
+import type { Decision } from './decision.ts'
+import { keptGone } from './gone-clusters.ts'
 import { formatSeconds, nextInstallWatch } from './install-watch.ts'
 import { nextReachability, unreachableConditions } from './reachability/condition.ts'
 import type { Finding } from './reachability/findings.ts'
@@ -27,9 +28,10 @@ export const buildStatus = (
   finding?: Finding,
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { metadata, spec, status } = deployment
-  const { record, installed, power, failed } = decision
+  const { record, installed, power, failed, gone } = decision
   const claims = [
     ...buildConditions(decision, metadata.generation),
+    ...leftBehindCondition(decision, status?.conditions),
     ...reachableAgain(status?.conditions),
     ...unreachableConditions(deployment, decision, finding),
   ]
@@ -42,6 +44,7 @@ export const buildStatus = (
     reachability: nextReachability(deployment, decision, finding) ?? null,
     installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now, decision.quota !== undefined) ?? null,
     ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
+    ...(gone !== undefined && { goneClusters: keptGone(gone, record?.id ?? status?.hyperfleet?.id) }),
     ...(record !== undefined && {
       hyperfleet: { id: record.id, href: record.href, generation: record.generation },
     }),
@@ -87,6 +90,23 @@ const reachableAgain = (before: readonly Condition[] | undefined): readonly Cond
   findCondition(before, API_REACHABLE) === undefined
     ? []
     : [reachability('True', 'APIReachable', 'the HyperFleet API answers')]
+
+/** Once nothing is left any more it says so; without such a loss there is no such condition. */
+const leftBehindCondition = (
+  { leftBehind }: Decision,
+  before: readonly Condition[] | undefined,
+): readonly ConditionInput[] => {
+  if (leftBehind !== undefined) return [leftBehindInput(leftBehind)]
+  if (findCondition(before, LEFT_BEHIND) === undefined) return []
+  return [{ type: LEFT_BEHIND, status: 'False', reason: 'NothingLeft', message: '' }]
+}
+
+export const leftBehindInput = (message: string): ConditionInput => ({
+  type: LEFT_BEHIND,
+  status: 'True',
+  reason: 'ObjectsMayBeLeft',
+  message,
+})
 
 const buildConditions = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
   const { kstatus: reported, installed, failing, stopped, power, hibernatesAt, record } = decision

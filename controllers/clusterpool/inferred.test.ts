@@ -165,28 +165,53 @@ describe('POOL-66: a pool whose namespace was deleted', () => {
   })
 })
 
+/** Of a process that runs for three minutes. */
+const MONOTONIC = 180_000
+
 describe('POOL-60: the brake of a pool', () => {
   const lost = (count: number) => Array.from({ length: count }, (_, i) => aCluster(`lost-${i}`, { claim: `gone-${i}` }))
   const gone = absentSince(0, 'gone-0', 'gone-1', 'gone-2', 'gone-3')
-  const held = (pool: ClusterPool, count: number, at = 60) => {
-    const observed = toObserved({ pool, clusters: lost(count), claims: [], customizations: [], absentClaims: gone })
-    const deletions = findInferredDeletions(observed, minutes(at))
-    return applyBrake(observed, deletions, createBrake(pool, minutes(at)), minutes(at), NONE_ASKED)?.deletions.map(
-      ({ name }) => name,
-    )
+  const observe = (pool: ClusterPool, count: number) =>
+    toObserved({ pool, clusters: lost(count), claims: [], customizations: [], absentClaims: gone })
+  /** What a process holds that has just begun. */
+  const held = (pool: ClusterPool, count: number) => {
+    const observed = observe(pool, count)
+    const deletions = findInferredDeletions(observed, minutes(60))
+    const { heldDeletions } = applyBrake(observed, deletions, createBrake(pool, MONOTONIC), MONOTONIC, NONE_ASKED)
+    return heldDeletions?.deletions.map(({ name }) => name)
   }
   const pool = aPool({ size: 0 })
 
-  test('counts on in the process that comes next from what was written before the deletions, for ten minutes', () => {
-    const observed = toObserved({ pool, clusters: lost(2), claims: [], customizations: [], absentClaims: gone })
-    const deletions = findInferredDeletions(observed, minutes(60))
-    const recentDeletions = recordDeletions(createBrake(pool, minutes(60)), deletions, minutes(60))
-    const then = { ...pool, status: { ...pool.status, recentDeletions } as ClusterPool['status'] & {} }
-    expect(held(pool, 2)).toBeUndefined()
-    expect(held(then, 2, 61)).toEqual(['lost-0', 'lost-1'])
-    expect(held(then, 2, 80)).toBeUndefined()
-    expect(statusIn(planPass({ pool: then, at: 61 })).recentDeletions).toBe(recentDeletions)
-    expect(statusIn(planPass({ pool: then, at: 80 })).recentDeletions).toBeUndefined()
+  test.for([
+    ['is right', 0],
+    ['is eleven minutes ahead', 11],
+    ['is a day behind', -1_440],
+  ] as const)(
+    'counts on in the process that comes next from what was written before the deletions, also when its clock %s',
+    ([, ahead]) => {
+      const observed = observe(pool, 2)
+      const deletions = findInferredDeletions(observed, minutes(60))
+      const times = { now: MONOTONIC, epoch: minutes(60 - ahead).getTime() - MONOTONIC }
+      const recentDeletions = recordDeletions(createBrake(pool, MONOTONIC), deletions, times)
+      const then = { ...pool, status: { ...pool.status, recentDeletions } as ClusterPool['status'] & {} }
+      expect(held(pool, 2)).toBeUndefined()
+      expect(held(then, 2)).toEqual(['lost-0', 'lost-1'])
+    },
+  )
+
+  test('its record stays in the status as long as it counts, by a clock that only goes forward', () => {
+    const status = { ...pool.status, recentDeletions: '2026-01-01T11:58Z=2,2026-01-01T12:00Z=3' }
+    const then = { ...pool, status: status as ClusterPool['status'] & {} }
+    const brake = createBrake(then, MONOTONIC)
+    const isCounting = (after: number, count = 0) => {
+      const deletions = findInferredDeletions(observe(then, count), minutes(60))
+      return applyBrake(observe(then, count), deletions, brake, MONOTONIC + after, NONE_ASKED).isBrakeCounting
+    }
+    expect([0, 599_999, 600_000].map((after) => isCounting(after))).toEqual([true, true, false])
+    expect(isCounting(600_000, 1), 'it lets one through').toBe(true)
+    const { recentDeletions } = status
+    expect(statusIn(planPass({ pool: then, isBrakeCounting: true })).recentDeletions).toBe(recentDeletions)
+    expect(statusIn(planPass({ pool: then, isBrakeCounting: false })).recentDeletions).toBeUndefined()
   })
 
   test('what it held stays held in the process that comes next, though it is less by now', () => {

@@ -3,6 +3,8 @@ import { randomInt } from 'node:crypto'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
+import { monotonicTimes } from '#operator/model/brake-record.ts'
+import { monotonic } from '#operator/model/clock.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.ts'
 import { keyOf } from '#operator/model/resource.ts'
@@ -106,7 +108,7 @@ export const reconcile =
     for (const { action, result } of results) {
       const deleted = action.action === 'DeleteCluster' && result === 'done' ? action.cluster.uid : undefined
       const deletion = decided.inferred.find(({ key }) => key === deleted)
-      if (deletion !== undefined) memory.brake.deleted(deletion, decided.now.getTime())
+      if (deletion !== undefined) memory.brake.deleted(deletion, monotonic(clock))
     }
     countResults(deps.metrics, pool, results, clock.now())
     for (const { type, reason, message } of buildEvents(results, pool.status)) {
@@ -151,9 +153,9 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
   })
   const seen = toObserved(read)
   const inferred = findInferredDeletions(seen, now)
-  const heldDeletions = applyBrake(seen, inferred, memory.brake, now, deps.indexes.askedClusters)
-  const plan = decide({ ...seen, heldDeletions }, { now, suffix: deps.suffix ?? randomSuffix })
-  return { objects: { ...read, heldDeletions }, plan, inferred, dependencies, now }
+  const braked = applyBrake(seen, inferred, memory.brake, monotonic(clock), deps.indexes.askedClusters)
+  const plan = decide({ ...seen, ...braked }, { now, suffix: deps.suffix ?? randomSuffix })
+  return { objects: { ...read, ...braked }, plan, inferred, dependencies, now }
 }
 
 const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: PassContext): Promise<Dependencies> => {
@@ -201,7 +203,7 @@ const writeDeletionRecord = async (
   planned: readonly InferredClusterDeletion[],
   context: PassContext,
 ): Promise<ClusterPool | undefined> => {
-  const recentDeletions = recordDeletions(context.memory.brake, planned, context.clock.now())
+  const recentDeletions = recordDeletions(context.memory.brake, planned, monotonicTimes(context.clock))
   if (recentDeletions === pool.status?.recentDeletions || recentDeletions === undefined) return pool
   return patchPool(pool, { status: { recentDeletions } }, context, 'status')
 }
@@ -281,7 +283,7 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
     rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
-    brake: createBrake(object, clock.now()),
+    brake: createBrake(object, monotonic(clock)),
     generation: undefined,
     dependencies: undefined,
   }

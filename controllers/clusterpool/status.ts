@@ -1,7 +1,6 @@
 /** The status of a pool as one value, and whether it has to be written. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { parseBrakeRecord } from '#operator/model/brake-record.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
 import type { Inventory } from './inventory/inventory.ts'
@@ -24,10 +23,9 @@ export const statusActions = (observed: Observed, found: StatusInput, now: Date)
   const { generation } = pool.metadata
   // What only a later release writes stays: while an upgrade goes on, this one may lead beside it.
   const { inventorySummary: _, inventory: __, recentDeletions, ...others } = pool.status ?? {}
-  const isCounting = parseBrakeRecord(recentDeletions, { now: now.getTime(), epoch: 0 }).length > 0
   const status: ClusterPoolStatus = {
     ...others,
-    ...(isCounting && { recentDeletions }),
+    ...(observed.isBrakeCounting && { recentDeletions }),
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: [...withConditions(pool.status?.conditions, found.conditions, now)],
     size: assignable.length + standby.length + installing.length + broken.length,

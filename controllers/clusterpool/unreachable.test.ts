@@ -63,7 +63,7 @@ describe('POOL-68: one cluster of a pool that falls silent', () => {
     const times: Readonly<Record<string, readonly number[]>> = { silent: asked, answers: Array(answering).fill(0) }
     const deletions = findInferredDeletions(observed, minutes(60))
     const lookup = { get: (key: string) => times[key] ?? [] }
-    return applyBrake(observed, deletions, createBrake(observed.pool, minutes(60)), minutes(60), lookup)
+    return applyBrake(observed, deletions, createBrake(observed.pool, 0), 0, lookup).heldDeletions
   }
 
   test('is replaced when few others do; is held with those of other pools when many do at once', () => {

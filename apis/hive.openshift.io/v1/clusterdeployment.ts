@@ -203,6 +203,36 @@ const reachability = () =>
     { description: 'There once the API server of the cluster has answered a manager.' },
   )
 
+/** So many records that are gone a status keeps; the newest. */
+export const MAX_GONE_CLUSTERS = 16
+export const MAX_REPORTERS = 64
+
+const goneClusters = () =>
+  Type.Array(
+    Type.Object(
+      {
+        id: Type.String({ description: 'The id that the cluster had there.' }),
+        time: Type.String({ description: 'When it was first seen that it is gone.', format: 'date-time' }),
+        nothingLeft: Type.Boolean({
+          description:
+            'Adapters have taken away what they applied for it: the HyperFleet API waited for them, or it was looked for.',
+        }),
+        reportedBy: Type.Optional(
+          Type.Array(Type.String({ description: 'The type of a condition.' }), {
+            description: 'The conditions by which adapters had reported on it that may have left something.',
+            maxItems: MAX_REPORTERS,
+          }),
+        ),
+      },
+      { description: 'A cluster that the HyperFleet API does not have any more.' },
+    ),
+    {
+      description:
+        'Clusters of it that the HyperFleet API does not have any more and of which adapters may have left something, and how the last one went.',
+      maxItems: MAX_GONE_CLUSTERS,
+    },
+  )
+
 const status = () =>
   Type.Object(
     {
@@ -219,6 +249,7 @@ const status = () =>
       installWatch: Type.Optional(installWatch()),
       reachability: Type.Optional(reachability()),
       hyperfleet: Type.Optional(hyperfleet()),
+      goneClusters: Type.Optional(goneClusters()),
       apiURL: Type.Optional(
         // As free as it was in the first release, when it was only kept.
         free<string>({ description: 'The URL of the cluster’s API server, from its admin kubeconfig.' }),

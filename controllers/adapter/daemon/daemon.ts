@@ -86,8 +86,8 @@ class TaskDaemon {
       onChange: (held) => this.#recordHeld(held),
       record: () => this.#recordDeletions(),
       before: {
-        recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, monotonicTimes(context.clock)),
-        begun: recallBegun(context.status?.begunDeletions, monotonicTimes(context.clock)),
+        recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, monotonic(context.clock)),
+        begun: recallBegun(context.status?.begunDeletions, monotonic(context.clock)),
         isHolding: isTrue(context.status?.conditions ?? undefined, 'DeletionsHeld'),
       },
     })

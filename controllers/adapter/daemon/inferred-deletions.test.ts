@@ -140,15 +140,31 @@ describe('RUNTIME-71: the count outlives the process', () => {
     expect(await other.mayDelete(['c0'])).toEqual([])
   })
 
-  test('ADAPTER-109: after ten minutes what has begun counts anew, as it does no more', () => {
-    const times = { now: BRAKE_WINDOW_MS - 1, epoch: 1_000 }
-    const begun = [{ uid: 'a', at: 0 }]
-    expect(recallBegun(recordBegun(begun, times), times)).toEqual(begun)
-    expect(recallBegun(recordBegun(begun, times), { ...times, now: BRAKE_WINDOW_MS })).toEqual([])
-    expect(recallBegun(recordBegun([{ uid: 'a', at: 60_000_000 }], times), times)).toEqual([
-      { uid: 'a', at: times.now },
+  test('ADAPTER-109: what has begun is known to the next process for ten minutes after it read that, whatever its clock says', () => {
+    for (const epoch of [0, 660_000, -86_400_000]) {
+      const begun = [
+        { uid: 'a', at: 0 },
+        { uid: 'b', at: 60_000 },
+      ]
+      const recorded = recordBegun(begun, { epoch })
+      expect(recallBegun(recorded, 5)).toEqual([
+        { uid: 'a', at: 5 - 60_000 },
+        { uid: 'b', at: 5 },
+      ])
+    }
+    const unreadable = { inventory: 'c', time: 'yesterday' }
+    expect(recallBegun([unreadable, { inventory: 'd', time: '2026-01-01T12:00:00Z' }], 5)).toEqual([
+      { uid: 'd', at: 5 },
     ])
-    expect(recallBegun(null, times)).toEqual([])
+    expect(recallBegun(null, 5)).toEqual([])
+  })
+
+  test('ADAPTER-109: what has begun counts anew ten minutes after that, as it does no more', () => {
+    const { gone, state } = world({ recent: [], isHolding: false, begun: [{ uid: 'uid-c0', at: 0 }] })
+    state.now = BRAKE_WINDOW_MS - 1
+    expect(gone.begun).toEqual([{ uid: 'uid-c0', at: 0 }])
+    state.now = BRAKE_WINDOW_MS
+    expect(gone.begun).toEqual([])
   })
 
   test('what was held stays held, however few of it are seen at first', async () => {

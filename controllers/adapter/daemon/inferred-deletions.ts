@@ -5,7 +5,7 @@
  * pen; these are held. The count outlives the process. ADAPTER-75, ADAPTER-76, ADAPTER-87, RUNTIME-71.
  */
 import { type AdapterTaskStatus, MAX_BEGUN_DELETIONS } from '#apis/hyperfleet.redhat.com/v1alpha1/task/schema.ts'
-import type { BrakeTimes } from '#operator/model/brake-record.ts'
+import { type BrakeTimes, recallTime } from '#operator/model/brake-record.ts'
 import {
   BRAKE_WINDOW_MS,
   type BrakeVerdict,
@@ -49,16 +49,20 @@ export interface BegunDeletion {
   readonly at: number
 }
 
-/** As a status has them: one whose time is in the future counts from now, and one whose time can't be read counts for nothing. */
+/** As a status has them; one whose time can't be read counts for nothing. @param now milliseconds of a clock that only goes forward */
 export const recallBegun = (
   begun: AdapterTaskStatus['begunDeletions'] | null,
-  { now, epoch }: BrakeTimes,
-): readonly BegunDeletion[] =>
-  (begun ?? [])
-    .map(({ inventory, time }) => ({ uid: inventory, at: Math.min(now, Date.parse(time) - epoch) }))
+  now: number,
+): readonly BegunDeletion[] => {
+  const read = (begun ?? []).map(({ inventory, time }) => ({ uid: inventory, recorded: Date.parse(time) }))
+  const known = read.filter(({ recorded }) => !Number.isNaN(recorded))
+  const newest = Math.max(...known.map(({ recorded }) => recorded))
+  return known
+    .map(({ uid, recorded }) => ({ uid, at: recallTime(recorded, newest, now) }))
     .filter(({ at }) => now - at < BRAKE_WINDOW_MS)
+}
 
-export const recordBegun = (begun: readonly BegunDeletion[], { epoch }: BrakeTimes) =>
+export const recordBegun = (begun: readonly BegunDeletion[], { epoch }: Pick<BrakeTimes, 'epoch'>) =>
   begun.map(({ uid, at }) => ({ inventory: uid, time: new Date(at + epoch).toISOString() }))
 
 /** Of one task; it lives as long as the manager leads for it, so that a change of the task frees nothing. */

@@ -11,30 +11,34 @@ import type { PoolIndexes } from '../observe/indexes.ts'
 
 export type ClusterBrake = DeletionBrake<InferredClusterDeletion>
 
-/** Counts on from what the pool's status says: a process that starts anew lets through no more, and releases nothing. */
-export const createBrake = ({ status }: ClusterPool, now: Date): ClusterBrake => {
+/**
+ * Counts on from what the pool's status says: a process that starts anew lets through no more, and releases nothing.
+ * @param now milliseconds of the brake's clock, here and below: one that only goes forward
+ */
+export const createBrake = ({ status }: ClusterPool, now: number): ClusterBrake => {
   const brake: ClusterBrake = new DeletionBrake()
-  brake.recall(parseBrakeRecord(status?.recentDeletions, timesAt(now)), areDeletionsHeld(status))
+  brake.recall(parseBrakeRecord(status?.recentDeletions, now), areDeletionsHeld(status))
   return brake
 }
 
-/** What is too much to be deleted at once without a person; undefined when nothing is. @param asked the clusters of all pools */
+/** What is too much to be deleted at once without a person, and whether the record is needed. @param asked the clusters of all pools */
 export const applyBrake = (
   { pool, clusters }: Observed,
   deletions: readonly InferredClusterDeletion[],
   brake: ClusterBrake,
-  now: Date,
+  now: number,
   asked: PoolIndexes['askedClusters'],
-): HeldDeletions | undefined => {
+): Pick<Observed, 'heldDeletions' | 'isBrakeCounting'> => {
   const doubt = doubtSilence(deletions, asked)
-  const { verdict } = brake.decide({
+  const { free, verdict } = brake.decide({
     deletions,
     total: clusters.length,
     released: pool.metadata.annotations?.[RELEASE_DELETIONS_ANNOTATION],
-    now: now.getTime(),
+    now,
     limits: doubt === undefined ? brakeLimits(pool.spec) : { percent: 0, least: 0 },
   })
-  return verdict.verdict === 'Held' ? { ...verdict, doubt } : undefined
+  const heldDeletions: HeldDeletions | undefined = verdict.verdict === 'Held' ? { ...verdict, doubt } : undefined
+  return { heldDeletions, isBrakeCounting: brake.recent(free, now).length > 0 }
 }
 
 /** What fell silent within so many milliseconds did so at once: a look each minute, three in vain, and what is waited in between. */
@@ -72,11 +76,8 @@ export const plannedDeletions = (
 export const recordDeletions = (
   brake: ClusterBrake,
   planned: readonly InferredClusterDeletion[],
-  now: Date,
-): string | undefined => formatBrakeRecord(brake.recent(planned, now.getTime()), timesAt(now)) || undefined
-
-/** The brake of a pool counts by the time of day, as its record does. */
-const timesAt = (now: Date): BrakeTimes => ({ now: now.getTime(), epoch: 0 })
+  times: BrakeTimes,
+): string | undefined => formatBrakeRecord(brake.recent(planned, times.now), times) || undefined
 
 const areDeletionsHeld = (status: ClusterPool['status']): boolean => isTrue(status?.conditions, 'DeletionsHeld')
 

@@ -51,6 +51,8 @@ export interface Observed {
   readonly namespaceDeletedAt: number | undefined
   /** Deletions that no person asked for and that are too many at once (POOL-53); undefined when there are none. */
   readonly heldDeletions: HeldDeletions | undefined
+  /** The brake let something through that still counts, or lets it through now: the status keeps its record. */
+  readonly isBrakeCounting: boolean
   /** Customizations whose cluster the API server refused, by name. */
   readonly rejectedCustomizations: ReadonlyMap<string, CustomizationRejection>
   /** Clusters that could not be made, by the name of their customization; empty for a pool without inventory. */
@@ -79,6 +81,7 @@ export interface PoolObjects {
   readonly absentClaims?: ReadonlyMap<string, number>
   readonly namespaceDeletedAt?: number | undefined
   readonly heldDeletions?: HeldDeletions | undefined
+  readonly isBrakeCounting?: boolean
   readonly refused?: ReadonlyMap<string, CustomizationRejection>
   readonly creationFailures?: ReadonlyMap<string, CreationFailure>
   readonly refusal?: PoolRejection | undefined
@@ -112,6 +115,7 @@ export const toObserved = (read: PoolObjects): Observed => {
     absentClaims: read.absentClaims ?? new Map(),
     namespaceDeletedAt: read.namespaceDeletedAt,
     heldDeletions: read.heldDeletions,
+    isBrakeCounting: read.isBrakeCounting ?? false,
     rejectedCustomizations: read.refused ?? new Map(),
     creationFailures: read.creationFailures ?? new Map(),
     poolRejection: read.refusal,

@@ -41,7 +41,8 @@ export interface CollectorOptions {
 export class KeyCollector {
   readonly #options: CollectorOptions
   readonly #brake = new UnneededKeyBrake()
-  #isRecalled = false
+  /** As the Lease has it; undefined before it was read. */
+  #record: string | undefined
   /** Those that nothing needed in the pass before: what vanishes together is counted before any of it is deleted. */
   #before: ReadonlySet<string> = new Set()
 
@@ -60,9 +61,11 @@ export class KeyCollector {
     const keys = state
       .unneededKeys()
       .filter(({ placement: { namespace, deployment } }) => !isDeletionUnexplained(`${namespace}/${deployment}`))
-    if (!this.#isRecalled && keys.length > 0) {
-      this.#brake.recall(await lease.readBrakeRecord(), times)
-      this.#isRecalled = true
+    // At the start, though nothing may be due for days: it counts from when it is read.
+    if (this.#record === undefined) {
+      const record = (await lease.readBrakeRecord()) ?? ''
+      this.#brake.recall(record, monotonicNow)
+      this.#record = record
     }
     const decide = (release: string | undefined) => this.#brake.decide(keys, state.keyCount, release, monotonicNow)
     let { free, held } = decide(undefined)
@@ -72,7 +75,12 @@ export class KeyCollector {
     )
     this.#before = new Set(keys.map(({ key }) => key))
     // First: a leader that is killed in the middle of them has counted them all.
-    if (due.length > 0) await lease.storeBrakeRecord(this.#brake.record(due, times))
+    const isOver = this.#record !== '' && !this.#brake.isCounting(monotonicNow)
+    if (due.length > 0 || isOver) {
+      const record = this.#brake.record(due, times)
+      await lease.storeBrakeRecord(record)
+      this.#record = record
+    }
     const { api } = this.#options
     const isNeeded = createLiveCheck(api, now)
     const [collected, spared]: [UnneededKey[], UnneededKey[]] = [[], []]

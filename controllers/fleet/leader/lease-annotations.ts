@@ -10,7 +10,7 @@ export interface LeaseAnnotations {
   readRelease(): Promise<string>
   /** What the leader before this one stored; undefined when none did. */
   readBrakeRecord(): Promise<string | undefined>
-  /** @throws ApiError when the Lease was written meanwhile, as by another leader */
+  /** '' removes it. @throws ApiError when the Lease was written meanwhile, as by another leader */
   storeBrakeRecord(record: string): Promise<void>
 }
 
@@ -28,7 +28,8 @@ export const leaseAnnotations = (
     async storeBrakeRecord(record) {
       const found = await api.get(LEASES, name, namespace)
       if (found === undefined) throw new LeaseLostError(name, 'it was deleted')
-      const annotations = { ...found.metadata.annotations, [BRAKE_RECORD_ANNOTATION]: record }
+      const { [BRAKE_RECORD_ANNOTATION]: _, ...others } = found.metadata.annotations ?? {}
+      const annotations = { ...others, ...(record !== '' && { [BRAKE_RECORD_ANNOTATION]: record }) }
       await api.replace(LEASES, { ...found, metadata: { ...found.metadata, annotations } })
     },
   }

@@ -70,18 +70,28 @@ export class UnneededKeyBrake {
     ;(key.isInherited ? this.#inherited : this.#others).deleted(key, now)
   }
 
-  /** What a leader after this one must know. @param more Keys that are about to be deleted. */
+  /** What a leader after this one must know; '' when nothing. @param more Keys that are about to be deleted. */
   record(more: readonly UnneededKey[], times: BrakeTimes): string {
     const inherited = more.filter(({ isInherited }) => isInherited)
     const others = more.filter(({ isInherited }) => !isInherited)
-    return [this.#inherited.recent(inherited, times.now), this.#others.recent(others, times.now)]
+    return this.#recent(inherited, others, times.now)
       .map((recent) => formatBrakeRecord(recent, times))
       .join(';')
+      .replace(/^;$/, '')
   }
 
-  /** Counts on from the record of the leader before. */
-  recall(record: string | undefined, times: BrakeTimes): void {
-    const [inherited, others] = (record ?? '').split(';').map((part) => parseBrakeRecord(part, times))
+  /** What it let through counts: a leader after this one must know. @param now as in `decide` */
+  isCounting(now: number): boolean {
+    return this.#recent([], [], now).some((recent) => recent.length > 0)
+  }
+
+  #recent(inherited: readonly UnneededKey[], others: readonly UnneededKey[], now: number) {
+    return [this.#inherited.recent(inherited, now), this.#others.recent(others, now)]
+  }
+
+  /** Counts on from the record of the leader before. @param now as in `decide` */
+  recall(record: string | undefined, now: number): void {
+    const [inherited, others] = (record ?? '').split(';').map((part) => parseBrakeRecord(part, now))
     this.#inherited.recall(inherited ?? [])
     this.#others.recall(others ?? [])
   }

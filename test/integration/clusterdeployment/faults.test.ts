@@ -301,9 +301,8 @@ test('CLUSTER-14, CLUSTER-42: one whose record is removed by force while it is b
   await manager.stop()
 })
 
-test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes by itself when that is gone', {
-  timeout: 120_000,
-}, async () => {
+/** While this lasts, the manager may read what adapters have, and the adapter dns has a task here. */
+const adapterDns = async (): Promise<AsyncDisposable> => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1'
   const role = `left-behind-${the.namespace}`
   const apiGroup = 'rbac.authorization.k8s.io'
@@ -316,10 +315,6 @@ test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes
     roleRef: { apiGroup, kind: 'ClusterRole', name: role },
     subjects: [{ kind: 'ServiceAccount', name: 'hyperfleet-clusterdeployment', namespace: the.namespace }],
   })
-  const manager = await the.manager({ clock: hurriedClock() })
-  const { id } = await the.cluster(await the.declare('kept'))
-  await the.report(id, 'True')
-  await the.until('kept', 'Provisioned')
   await the.kube.create(AdapterTask, {
     metadata: { name: 'dns', namespace: the.namespace },
     spec: {
@@ -330,9 +325,20 @@ test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes
       params: [],
     },
   } as never)
+  return {
+    async [Symbol.asyncDispose]() {
+      await the.kube.delete(AdapterTask, 'dns', the.namespace)
+      await the.plane.rest('DELETE', `${rbac}/clusterrolebindings/${role}`)
+      await the.plane.rest('DELETE', `${rbac}/clusterroles/${role}`)
+    },
+  }
+}
+
+/** The adapter dns has one object for the record. @returns takes it away */
+const anInventory = async (name: string, id: string) => {
   const object = { resource: 'zone', generation: 1, propagationPolicy: 'Background', name: 'zone', kind: 'ConfigMap' }
   await the.kube.create(AdapterInventory, {
-    metadata: { name: 'dns-kept', namespace: the.namespace },
+    metadata: { name, namespace: the.namespace },
     spec: {
       task: 'dns',
       adapter: 'dns',
@@ -342,17 +348,108 @@ test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes
       objects: [object],
     },
   } as never)
+  return () => the.kube.delete(AdapterInventory, name, the.namespace)
+}
+
+/** What keeps it. */
+const leftBehind = async (name: string) =>
+  findCondition((await the.until(name, 'LeftBehind')).status?.conditions, 'LeftBehind')?.message
+
+test('CLUSTER-42: an inventory of the adapter that says so keeps it, and it goes by itself when that is gone', {
+  timeout: 120_000,
+}, async () => {
+  await using _ = await adapterDns()
+  const manager = await the.manager({ clock: hurriedClock() })
+  const { id } = await the.cluster(await the.declare('kept'))
+  await the.report(id, 'True')
+  await the.until('kept', 'Provisioned')
+  const takeAway = await anInventory('dns-kept', id)
   await remove('kept')
   await the.until('kept', 'Deprovisioning')
   await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
-  const { status } = await the.until('kept', 'LeftBehind')
-  expect(findCondition(status?.conditions, 'LeftBehind')?.message).toContain('dns has 1 objects of it')
-  await the.kube.delete(AdapterInventory, 'dns-kept', the.namespace)
+  expect(await leftBehind('kept')).toContain('dns has 1 objects of it')
+  await takeAway()
   await gone('kept')
-  await the.kube.delete(AdapterTask, 'dns', the.namespace)
   await manager.stop()
-  await the.plane.rest('DELETE', `${rbac}/clusterrolebindings/${role}`)
-  await the.plane.rest('DELETE', `${rbac}/clusterroles/${role}`)
+})
+
+test('CLUSTER-55: one that is not installed is not registered again under its customization while an inventory has anything of the lost record', {
+  timeout: 120_000,
+}, async () => {
+  await using _ = await adapterDns()
+  const clock = hurriedClock()
+  const manager = await the.manager({ clock })
+  await the.customize('anew', 'anew')
+  const declared = await the.declare('anew', {
+    clusterPoolRef: {
+      namespace: the.namespace,
+      poolName: 'none',
+      clusterDeploymentCustomization: { name: 'anew' },
+    },
+  })
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False')
+  await the.until('anew', 'ProvisionFailing')
+  const takeAway = await anInventory('dns-anew', id)
+  await the.call('DELETE', `/clusters/${id}`)
+  const before = clock.now().getTime()
+  await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
+  expect(await leftBehind('anew')).toContain('dns has 1 objects of it')
+  expect(await the.clusters(declared.metadata.uid)).toEqual([])
+  await takeAway()
+  expect((await the.cluster(declared)).id).not.toBe(id)
+  expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(90_000)
+  const { status } = await the.until('anew', 'Provisioning')
+  expect(findCondition(status?.conditions, 'LeftBehind')).toMatchObject({ status: 'False' })
+  await remove('anew')
+  await the.until('anew', 'Deprovisioning')
+  await the.cleanUp(status?.hyperfleet?.id ?? '')
+  await gone('anew')
+  await manager.stop()
+})
+
+test('CLUSTER-55: a lost record in whose place another one came keeps what the cluster leases all the same', {
+  timeout: 120_000,
+}, async () => {
+  await using _ = await adapterDns()
+  const manager = await the.manager({ clock: hurriedClock() })
+  const declared = await the.declare('replaced')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False')
+  await the.until('replaced', 'ProvisionFailing')
+  const takeAway = await anInventory('dns-replaced', id)
+  await the.call('DELETE', `/clusters/${id}`)
+  await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
+  // Without a customization nothing else has its names.
+  const next = await the.eventually(async () => {
+    const { status } = await the.until('replaced', 'Provisioning')
+    expect(status?.hyperfleet?.id).not.toBe(id)
+    return status?.hyperfleet?.id ?? ''
+  })
+  await remove('replaced')
+  await the.eventually(async () => expect((await the.cluster(declared)).deleted_time).toBeDefined())
+  await the.cleanUp(next)
+  expect(await leftBehind('replaced')).toContain(`lost cluster ${id}`)
+  await takeAway()
+  await gone('replaced')
+  await manager.stop()
+})
+
+test('CLUSTER-56: that a record went in order is known when the archive of the API has forgotten it', {
+  timeout: 120_000,
+}, async () => {
+  const manager = await the.manager({ clock: hurriedClock() })
+  const declared = await the.declare('forgotten')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  await the.until('forgotten', 'Provisioned')
+  await the.call('DELETE', `/clusters/${id}`)
+  await the.cleanUp(id)
+  await the.until('forgotten', 'RecordGone')
+  await the.call('POST', '/archive/purge', { before: new Date(Date.now() + 60_000).toISOString() })
+  await remove('forgotten')
+  await gone('forgotten')
+  await manager.stop()
 })
 
 test('CLUSTER-14: so does one whose record a restored database does not have, installed or not', {
