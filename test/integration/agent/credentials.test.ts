@@ -1,10 +1,14 @@
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { Kvm } from '@nats-io/kv'
+import { type KV, Kvm } from '@nats-io/kv'
 import { connect, headers, type NatsConnection, nkeyAuthenticator, type PublishOptions } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { startNats as startServer } from '#hack/nats/nats.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { authenticatorIn } from '#lib/nats/security.ts'
 import { startNats } from '#test/harness/index.ts'
 import { muster } from '../cmd/run.ts'
 import { entry, eventually, program, startAgent, stateOf, untilState, type World, worldOn } from './world.ts'
@@ -44,6 +48,32 @@ describe('muster fleet credentials', () => {
     expect(output).toContain('ours.nk: kept, the key is there already')
     expect(await readFile(join(folder, 'devices/ours.nk'), 'utf8')).toBe(before)
     expect((await stat(join(folder, 'devices/ours.nk'))).mode & 0o777).toBe(0o600)
+  })
+
+  // NATS-10
+  test('says how a server goes on whose users an earlier release wrote, and its streams are those of the account then', async () => {
+    const other = await temporaryFolder('credentials')
+    const args = ['fleet', 'credentials', '--device', 'ours', '--output', other]
+    await muster(args)
+    const [config, store] = [join(other, 'nats-users.conf'), await temporaryFolder('store')]
+    const key = await readFile(join(other, 'operator.pub'), 'utf8')
+    await writeFile(config, `authorization {\n  users: [{ nkey: ${key.trim()} }]\n}\n`)
+    const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
+    const authenticator = authenticatorIn(await readFile(join(other, 'operator.nk'), 'utf8'))
+    const desired = async (url: string, use: (kv: KV) => Promise<unknown>) => {
+      const connection = await connect({ servers: url, ...(authenticator && { authenticator }) })
+      await use((await worldOn(connection, url)).buckets.desired)
+      await connection.close()
+    }
+    const former = await startServer(binaries, store, config)
+    await desired(former.url, (kv) => kv.put('ours.shop.web', 'as before'))
+    await former.stop()
+    expect((await muster(args)).output).toContain('rename jetstream/$G of its store to jetstream/FLEET')
+    await rename(join(store, 'jetstream/$G'), join(store, 'jetstream/FLEET'))
+    const after = await startServer(binaries, store, config)
+    await desired(after.url, async (kv) => expect((await kv.get('ours.shop.web'))?.string()).toBe('as before'))
+    await after.stop()
+    expect((await muster(args)).output).toContain('and reload that')
   })
 
   test('refuses what can’t be the name of a device', async () => {
