@@ -27,6 +27,7 @@ test('whatever the body is, a consumer delivers to the inbox of the device that 
     '_INBOX.pump.>',
     '_INBOX.pump.*',
     '_INBOX.pump.a.b',
+    '_INBOX.pump.a.1',
     '_INBOX.pump.',
     '_INBOX.pump',
     '_INBOX.pump.one\r\nPUB x 0',
@@ -44,7 +45,7 @@ test('whatever the body is, a consumer delivers to the inbox of the device that 
       expect(request.verb).toMatch(/^(Create|Refuse)$/)
       if (request.verb !== 'Create') return
       expect(request.device).toBe(device)
-      expect(request.deliverSubject).toMatch(new RegExp(`^${inboxOf(device)}\\.[A-Za-z0-9_-]+$`))
+      expect(request.deliverSubject).toMatch(new RegExp(`^${inboxOf(device)}\\.[A-Za-z0-9_-]+(\\.[0-9]+)?$`))
     }),
   )
 })

@@ -83,5 +83,7 @@ const deliverSubjectIn = (body: () => unknown): string | undefined => {
   }
 }
 
+/** Of its own client there may be a part more: it counts its consumers. */
 const isInboxOf = (device: string, subject: string): boolean =>
-  subject.startsWith(`${inboxOf(device)}.`) && /^[A-Za-z0-9_-]{1,64}$/.test(subject.slice(inboxOf(device).length + 1))
+  subject.startsWith(`${inboxOf(device)}.`) &&
+  /^[A-Za-z0-9_-]{1,64}(\.[0-9]{1,9})?$/.test(subject.slice(inboxOf(device).length + 1))

@@ -9,7 +9,7 @@ import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { startNats as startServer } from '#hack/nats/nats.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { authenticatorIn } from '#lib/nats/security.ts'
-import { startNats } from '#test/harness/index.ts'
+import { lastRelease, lastReleaseMissing, startMuster, startNats } from '#test/harness/index.ts'
 import { muster } from '../cmd/run.ts'
 import { entry, eventually, program, startAgent, stateOf, untilState, type World, worldOn } from './world.ts'
 
@@ -94,6 +94,25 @@ describe('a device with its own key', () => {
     await here.buckets.desired.delete('ours.shop.web')
     await eventually(async () => expect(await stateOf(here, 'ours.shop.web')).toBeUndefined())
     expect(agent.process.log().filter(({ msg }) => msg === 'NATS refused a request of the agent')).toEqual([])
+  })
+
+  // NATS-9
+  test.skipIf(lastReleaseMissing() !== undefined)('does its work with an agent of the last release', async () => {
+    const args = [
+      'agent',
+      '--device=ours',
+      `--nats-url=${nats.url}`,
+      `--nats-credentials=${join(folder, 'devices/ours.nk')}`,
+      `--state-dir=${await temporaryFolder('agent')}`,
+      '--stop-workloads',
+    ]
+    await using _agent = await startMuster(args, {}, await lastRelease())
+    for (const revision of [1, 2]) {
+      await here.buckets.desired.put('ours.shop.former', entry(program('exec sleep 1000'), revision))
+      await untilState(here, 'ours.shop.former', { phase: 'Running', revision })
+    }
+    await here.buckets.desired.delete('ours.shop.former')
+    await eventually(async () => expect(await stateOf(here, 'ours.shop.former')).toBeUndefined())
   })
 
   // AGENT-5
