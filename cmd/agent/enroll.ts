@@ -12,6 +12,7 @@ import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { inboxOf } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { replaceFile } from '#lib/replace-file.ts'
@@ -20,7 +21,6 @@ import { silent } from '#operator/model/log.ts'
 import {
   CredentialsError,
   connectAgent,
-  inboxOf,
   NEEDED_CAPABILITIES,
   RefusedError,
   readAuthenticator,

@@ -26,17 +26,30 @@ export const writeCredentials = async (devices: readonly string[], output: strin
     for (const device of new Set(devices)) made.push(await makeKey(join(folder, device)))
     const config = join(output, 'nats-users.conf')
     const users = await readUsers(output, folder)
+    const isWithoutAccounts = await hasNoAccounts(config)
     await writeFile(config, buildServerConfig(users), { mode: 0o600 })
     const declaration = join(output, 'nats-devices.yaml')
     await writeFile(declaration, declarationOf(users.devices), { mode: 0o644 })
     return [
       ...made,
       `${declaration}: written; apply it beside the NATS server that Muster delivers`,
-      `${config}: written; include it in the configuration of another nats-server, and reload that`,
+      isWithoutAccounts
+        ? `${config}: written; it has accounts, which that of an earlier release had not: stop the server that includes it, rename jetstream/$G of its store to jetstream/FLEET, and start it`
+        : `${config}: written; include it in the configuration of another nats-server, and reload that`,
     ]
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
     throw new Failure(`--output: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Written by an earlier release. A server that takes accounts in by a reload serves their devices no more until it starts anew. NATS-10. */
+const hasNoAccounts = async (config: string): Promise<boolean> => {
+  try {
+    return /^authorization \{/m.test(await readFile(config, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
   }
 }
 

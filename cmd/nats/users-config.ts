@@ -1,6 +1,6 @@
 /** What nats-server must know of its users: accounts apart, and in them what each user may do. NATS-1, NATS-2. Pure. */
 import { fromPublic } from '@nats-io/nkeys'
-import { deviceUsers } from '#services/agent/nats/server-config.ts'
+import { fleetAccounts } from '#services/agent/nats/server-config.ts'
 import { isDeviceName } from '../agent/values.ts'
 
 /** The accounts that have data, and the names of the Secrets with the seeds of their users. */
@@ -50,14 +50,7 @@ accounts {
       { nkey: ${accounts.API} }
     ]
   }
-  FLEET {
-    jetstream: enabled
-    users: [
-    # muster manager
-    { nkey: ${accounts.FLEET} }
-${deviceUsers(devices)}
-    ]
-  }
+${fleetAccounts({ operator: accounts.FLEET, devices })}
 }
 `
 

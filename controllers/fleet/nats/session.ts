@@ -13,6 +13,7 @@ import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { BucketWatch, type WatchedBucket } from './bucket-watch.ts'
+import { serveDeviceConsumers } from './device-consumers.ts'
 import { type BucketLook, checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
 
 export interface FollowOptions<Name extends string> {
@@ -71,7 +72,7 @@ const runSession = async <Name extends string>(
   names: readonly Name[],
   mirrors: ByName<Name, BucketWatch>,
 ): Promise<void> => {
-  const { buckets, signal, log } = options
+  const { buckets, signal, clock, log } = options
   const connected = await openConnection(options.access)
   const { connection } = connected
   using ending = new AbortScope(signal)
@@ -90,6 +91,7 @@ const runSession = async <Name extends string>(
         const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)
         return mirrors[name].follow(open[name], incarnations[name], newest, ending.signal)
       }),
+      serveDeviceConsumers(connected, clock, ending.signal),
       watch(options, names, incarnations, mirrors, connected, ending.signal),
       connectionLost(connection),
     ]

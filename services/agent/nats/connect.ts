@@ -1,6 +1,7 @@
 /** The agent's connection to NATS: it comes and goes, and what runs on the device does not mind. */
 
 import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
+import { inboxOf } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { reconnectAfter } from '#lib/nats/reconnect.ts'
@@ -9,7 +10,6 @@ import { hideCredentials } from '#lib/nats/url.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { AGENT_ERRORS } from '../errors.ts'
-import { inboxOf } from './inbox.ts'
 
 export interface ConnectOptions {
   /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */

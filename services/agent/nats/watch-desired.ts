@@ -1,19 +1,10 @@
 /** What the operator wants of this device: its keys of fleet-desired, all of them first and then every change. */
-import {
-  AckPolicy,
-  DeliverPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-} from '@nats-io/jetstream'
+import { JetStreamApiCodes, JetStreamApiError, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { createInbox, type NatsConnection, nanos, nuid, PermissionViolationError } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { keyIn, streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { deviceConsumer, IDLE_HEARTBEAT_MS, inboxOf } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
+import { keyIn, streamOf } from '#lib/nats/kv-subjects.ts'
 import type { StorePosition } from '../evaluate-deletion.ts'
-import { inboxOf } from './inbox.ts'
 
 export interface DesiredListener {
   /** An entry as it is now, be it new or not. */
@@ -28,11 +19,6 @@ export interface DesiredListener {
 
 /** What a consumer says when it may have missed something: the watch ends, and the next one reads everything. AGENT-28. */
 const LOSSES: ReadonlySet<string> = new Set(['stream_not_found', 'consumer_deleted', 'heartbeats_missed'])
-
-/** How often the server says that there is nothing new; two that stay out are a loss. Milliseconds. */
-const IDLE_HEARTBEAT_MS = 30_000
-/** After which the server removes a consumer that no agent listens to any more. Milliseconds. */
-const INACTIVE_THRESHOLD_MS = 300_000
 
 /**
  * Makes the consumer of the device, in place of the one before. Its name and filter are parts of the subject that makes it: so a server
@@ -51,19 +37,7 @@ const makeConsumer = async (connection: NatsConnection, device: string, deliverS
       throw error
     },
   )
-  const made = await consumers.add(stream, {
-    name,
-    filter_subject: subjectOf(BUCKETS.desired.name, keysOfDevice(device)),
-    deliver_policy: DeliverPolicy.LastPerSubject,
-    deliver_subject: deliverSubject,
-    ack_policy: AckPolicy.None,
-    max_deliver: 1,
-    mem_storage: true,
-    num_replicas: 1,
-    flow_control: true,
-    idle_heartbeat: nanos(IDLE_HEARTBEAT_MS),
-    inactive_threshold: nanos(INACTIVE_THRESHOLD_MS),
-  })
+  const made = await consumers.add(stream, deviceConsumer(name, device, deliverSubject))
   return made.num_pending
 }
 

@@ -6,6 +6,7 @@ import { vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { desiredCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { serveDeviceConsumers } from '#controllers/fleet/nats/device-consumers.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/model/clock.ts'
@@ -49,9 +50,12 @@ export interface World extends AsyncDisposable {
 export const world = async (url: string): Promise<World> =>
   worldOn(await connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 200 }), url)
 
-/** @param connection of a user that may do everything */
+/** With the operator's code that makes consumers of devices. @param connection of a user that may do everything */
 export const worldOn = async (connection: NatsConnection, url: string): Promise<World> => {
   const buckets = await makeBuckets(connection)
+  const ending = new AbortController()
+  const manager = await jetstreamManager(connection)
+  const serving = serveDeviceConsumers({ connection, manager }, systemClock, ending.signal)
   const said: World['said'][number][] = []
   const watch = await buckets.state.watch()
   void (async () => {
@@ -59,7 +63,12 @@ export const worldOn = async (connection: NatsConnection, url: string): Promise<
       if (operation === 'PUT' && value[0] === '{'.charCodeAt(0))
         said.push({ key, state: stateCodec.decode(value).payload })
   })()
-  return { url, connection, buckets, said, [Symbol.asyncDispose]: () => connection.close() }
+  const close = async () => {
+    ending.abort()
+    await serving
+    await connection.close()
+  }
+  return { url, connection, buckets, said, [Symbol.asyncDispose]: close }
 }
 
 const CREATED = '2026-01-01T00:00:00Z'

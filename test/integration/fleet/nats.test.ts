@@ -253,3 +253,27 @@ const oldServer = async (): Promise<{ url: string; server: Server }> => {
   const address = server.address()
   return { url: `nats://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, server }
 }
+
+// NATS-9
+test('the operator makes the consumers of devices, and a device that floods it with requests keeps it from nothing', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const connection = await connect({ servers: world.nats.url, reconnect: false })
+  const subject = 'muster.fleet.consumers.CREATE.KV_fleet-desired.pump.$KV.fleet-desired.pump.>'
+  const body = JSON.stringify({ config: { deliver_subject: '_INBOX.pump.one', metadata: { a: 'x'.repeat(10_000) } } })
+  const ask = async () => (await connection.request(subject, body, { timeout: 5_000 })).json()
+  expect(await ask()).toMatchObject({ name: 'pump', config: { filter_subject: '$KV.fleet-desired.pump.>' } })
+  expect(await ask()).not.toHaveProperty('config.metadata.a')
+  let answers = 0
+  connection.subscribe('answers', { callback: (_error, { data }) => void (answers += data.length > 0 ? 1 : 0) })
+  for (let n = 0; n < 20_000; n += 1) connection.publish(subject, body, { reply: 'answers' })
+  await connection.flush()
+  const [a] = await deployed()
+  expect(await a.wanted()).toEqual({ web: 1 })
+  expect(phase(operator)).toBe('Converged')
+  await world.until(async () => expect(await ask()).toHaveProperty('config'))
+  expect(answers).toBeLessThan(2_000)
+  await operator.stop()
+  await expect(ask()).rejects.toThrow('no responders')
+  await connection.close()
+})

@@ -9,9 +9,11 @@ import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { writeCredentials } from '#cmd/fleet/credentials.ts'
+import { serveDeviceConsumers } from '#controllers/fleet/nats/device-consumers.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { EVENTS } from '#operator/client/event-object.ts'
+import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { openBroker, SUBJECTS } from '#services/hyperfleet-api/events/jetstream/broker.ts'
 import { startNats } from '#test/harness/index.ts'
@@ -163,6 +165,10 @@ test('attack: a device makes consumers without end, which hold memory of NATS; i
   const operator = await connected(nats.url, { authenticator: await authenticator('operator.nk') })
   const manager = await jetstreamManager(operator)
   await ensureBucket({ connection: operator, manager }, BUCKETS.desired, silent)
+  const ending = new AbortController()
+  onTestFinished(() => ending.abort())
+  void serveDeviceConsumers({ connection: operator, manager }, systemClock, ending.signal)
+  await operator.flush()
 
   const inboxPrefix = '_INBOX.stolen'
   const thief = await connected(nats.url, { inboxPrefix, authenticator: await authenticator('devices/stolen.nk') })
