@@ -78,6 +78,12 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
     emit({ type: 'deleted', object })
   }
 
+  /** A name has one object at a time. */
+  const dropPredecessor = (key: string, known: O, successor: O): void => {
+    ends.add(known, successor.metadata.resourceVersion)
+    drop(key, known)
+  }
+
   return {
     store,
 
@@ -93,10 +99,7 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
       unseen.delete(key)
       if (isLate(received, known)) return
       // Another object of the same name: the end of the old one was missed.
-      if (known !== undefined && !isSameObject(known, received)) {
-        ends.add(known, received.metadata.resourceVersion)
-        drop(key, known)
-      }
+      if (known !== undefined && !isSameObject(known, received)) dropPredecessor(key, known, received)
       const old = store.get(key)
       if (old?.metadata.resourceVersion === received.metadata.resourceVersion) return
       const object = stripped(received)
@@ -115,13 +118,15 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
       if (known === undefined) return
       if (isSameObject(known, received)) {
         if (mayGoBack || !isBefore(received, known)) drop(key, stripped(received))
-      } else if (isBefore(known, received)) drop(key, known)
+      } else if (isBefore(known, received)) dropPredecessor(key, known, received)
     },
 
     endList() {
       for (const key of unseen) {
         const gone = store.get(key)
-        if (gone !== undefined) drop(key, gone)
+        if (gone === undefined) continue
+        ends.addUnseen(gone)
+        drop(key, gone)
       }
       mayGoBack = false
       if (isSynced) return
@@ -142,27 +147,39 @@ const MAX_ENDS = 256
 
 /** The objects that ended last, so that an older state of one, told late, does not bring it back. */
 class RecentEnds {
-  readonly #versions = new Map<string, string>()
+  readonly #ends = new Map<string, { readonly version: string; readonly isSeen: boolean }>()
 
-  add(object: KubeObject, resourceVersion: string): void {
-    const identity = identityOf(object)
-    const known = this.#versions.get(identity)
-    if (known !== undefined && isOlder(resourceVersion, known)) return
-    this.#versions.delete(identity)
-    this.#versions.set(identity, resourceVersion)
-    const [oldest] = this.#versions.keys()
-    if (this.#versions.size > MAX_ENDS && oldest !== undefined) this.#versions.delete(oldest)
+  /** The object has ended as of this version. */
+  add(object: KubeObject, version: string): void {
+    this.#remember(object, version, true)
+  }
+
+  /** A list does not show the object. Where the list was none, the state that is known may still be true. */
+  addUnseen(object: KubeObject): void {
+    this.#remember(object, object.metadata.resourceVersion, false)
   }
 
   /** Had the object ended by this state of it? */
   has(object: KubeObject): boolean {
-    if (this.#versions.size === 0) return false
-    const end = this.#versions.get(identityOf(object))
-    return end !== undefined && isAtLeastAsNew(end, object.metadata.resourceVersion)
+    if (this.#ends.size === 0) return false
+    const end = this.#ends.get(identityOf(object))
+    const { resourceVersion } = object.metadata
+    if (end === undefined) return false
+    return end.isSeen ? isAtLeastAsNew(end.version, resourceVersion) : isOlder(resourceVersion, end.version)
   }
 
   clear(): void {
-    this.#versions.clear()
+    this.#ends.clear()
+  }
+
+  #remember(object: KubeObject, version: string, isSeen: boolean): void {
+    const identity = identityOf(object)
+    const known = this.#ends.get(identity)
+    if (known !== undefined && isOlder(version, known.version)) return
+    this.#ends.delete(identity)
+    this.#ends.set(identity, { version, isSeen })
+    const [oldest] = this.#ends.keys()
+    if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest)
   }
 }
 
