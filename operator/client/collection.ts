@@ -4,6 +4,7 @@ import { isAtLeastAsNew } from '../model/resource-version.ts'
 import type { Page } from './api.ts'
 import type { Query } from './api-server.ts'
 import { readPageThatFits } from './bounded-text.ts'
+import { isExpired } from './errors.ts'
 import type { StreamRequest, Transport } from './transport.ts'
 
 const PAGE_SIZE = 500
@@ -40,14 +41,19 @@ export class Collection<O extends KubeObject> {
     this.#selectors = { labelSelector, fieldSelector }
   }
 
-  /** The list, page after page. */
+  /**
+   * The list, page after page. Once the server has forgotten the state of the first page, the others show what is true later. All
+   * have the resourceVersion of the first: a watch from there tells what changed meanwhile. RUNTIME-75.
+   */
   async *pages(): AsyncGenerator<Page<O>> {
     const kind = { apiVersion: apiVersionOf(this.#resource), kind: this.#resource.kind }
     let token: string | undefined
+    let resourceVersion: string | undefined
     do {
-      const page = await readPageThatFits(this.#page, (limit) => this.#list({ continue: token, limit }))
-      yield { ...page, items: page.items.map((item) => ({ ...item, ...kind })) }
-      token = page.metadata.continue
+      const { items, metadata } = await this.#pageAfter(token)
+      resourceVersion ??= metadata.resourceVersion
+      yield { items: items.map((item) => ({ ...item, ...kind })), metadata: { ...metadata, resourceVersion } }
+      token = metadata.continue
     } while (token)
   }
 
@@ -69,6 +75,18 @@ export class Collection<O extends KubeObject> {
   async isServerBehind(resourceVersion: string): Promise<boolean> {
     const { metadata } = await this.#list({ limit: 1 })
     return !isAtLeastAsNew(metadata.resourceVersion, resourceVersion)
+  }
+
+  async #pageAfter(token: string | undefined): Promise<Page<O>> {
+    const read = (from: string | undefined) =>
+      readPageThatFits(this.#page, (limit) => this.#list({ continue: from, limit }))
+    try {
+      return await read(token)
+    } catch (error) {
+      // The server gives a token for the rest as it is now.
+      if (!isExpired(error) || error.continueToken === undefined) throw error
+      return await read(error.continueToken)
+    }
   }
 
   #list(query: Query): Promise<Page<O>> {

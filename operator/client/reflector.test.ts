@@ -106,10 +106,11 @@ const watched = async (
 }
 
 const quiet: Script[number] = (response) => send(response, [], 'stay')
-const initial =
-  (...lines: Line[]): Script[number] =>
+const initialAt =
+  (version: number, ...lines: Line[]): Script[number] =>
   (response) =>
-    send(response, [...lines, bookmark(10, true)], 'end')
+    send(response, [...lines, bookmark(version, true)], 'end')
+const initial = (...lines: Line[]): Script[number] => initialAt(10, ...lines)
 
 // RUNTIME-34
 test('WatchList: what is there is listed, then synced, then changes come on the same stream', async () => {
@@ -165,7 +166,8 @@ test.each<[string, Script[number]]>([
       event('ADDED', pod('again', 4, 'first')),
     ),
     gone,
-    initial(
+    initialAt(
+      30,
       event('ADDED', pod('same', 1)),
       event('ADDED', pod('changed', 20)),
       event('ADDED', pod('again', 21, 'second')),
@@ -176,7 +178,7 @@ test.each<[string, Script[number]]>([
   await expect.poll(() => asked.length).toBe(2)
   await expect.poll(() => clock.sleepers()).toBe(1)
   await clock.advance('800ms')
-  await expect.poll(() => asked).toEqual(['initial', '10', 'initial', '10'])
+  await expect.poll(() => asked).toEqual(['initial', '10', 'initial', '30'])
   expect(events.slice(5)).toEqual([
     'modified changed@20',
     'deleted again@4',
@@ -226,6 +228,121 @@ test('pages whose snapshot expires in the middle start over', async () => {
   await clock.advance('800ms')
   await expect.poll(() => asked).toEqual(['page', 'page', 'page', '40'])
   expect(events).toEqual(['listed a@1', 'listed b@2', 'deleted a@1', 'synced'])
+})
+
+// RUNTIME-75
+test('pages over a network so slow that each snapshot is forgotten go on with the token that the server gives, and are watched from the first', async () => {
+  const expired: Script[number] = (response) =>
+    json(response, 410, {
+      kind: 'Status',
+      code: 410,
+      reason: 'Expired',
+      message: 'the continue token is too old',
+      metadata: { continue: 'fresh' },
+    })
+  const tokens: (string | null)[] = []
+  const page =
+    (version: number, token: string | undefined, ...items: unknown[]): Script[number] =>
+    (response, { query }) => {
+      tokens.push(query.get('continue'))
+      json(response, 200, { metadata: { resourceVersion: String(version), continue: token }, items })
+    }
+  const { asked, events, failures } = await watched(
+    [
+      page(30, 'old', pod('a', 1)),
+      expired,
+      page(40, 'older', pod('b', 35, 'new')),
+      expired,
+      page(50, undefined, pod('c', 45)),
+      (response) =>
+        send(
+          response,
+          [
+            event('MODIFIED', pod('a', 31)),
+            event('DELETED', pod('b', 33, 'old')),
+            event('ADDED', pod('b', 35, 'new')),
+            event('ADDED', pod('c', 44)),
+            event('MODIFIED', pod('c', 45)),
+          ],
+          'stay',
+        ),
+    ],
+    { initialList: 'pages' },
+  )
+  await expect.poll(() => asked).toEqual(['page', 'page', 'page', 'page', 'page', '30'])
+  expect(tokens).toEqual([null, 'fresh', 'fresh'])
+  await expect.poll(() => events).toEqual(['listed a@1', 'listed b@35', 'listed c@45', 'synced', 'modified a@31'])
+  expect(failures).toEqual([])
+})
+
+// RUNTIME-74
+test('a WatchList that says it is complete as of a time before what it shows is not believed; what is there is listed in pages', async () => {
+  const early: Script[number] = (response) =>
+    send(response, [event('ADDED', pod('a', 1)), event('ADDED', pod('b', 19)), bookmark(10, true)], 'stay')
+  const { asked, events, failures, clock } = await watched([early, early, page, quiet])
+  const troubles = () => failures.filter((failure) => failure !== 'fine')
+  await expect.poll(troubles).toEqual(['broken'])
+  expect(events).toEqual(['listed a@1', 'listed b@19'])
+  await clock.advance('2s')
+  await expect.poll(troubles).toEqual(['broken', 'broken'])
+  await clock.advance('2s')
+  await expect.poll(() => asked).toEqual(['initial', 'initial', 'page', '20'])
+  expect(events.slice(2)).toEqual(['deleted b@19', 'synced'])
+})
+
+// RUNTIME-74
+test.each(['stream', 'pages'] as const)(
+  'a list by %s of a server that lags behind what was seen deletes nothing; it is listed again',
+  async (initialList) => {
+    const list = (version: number, ...objects: ReturnType<typeof pod>[]): Script[number] =>
+      initialList === 'stream'
+        ? initialAt(version, ...objects.map((object) => event('ADDED', object)))
+        : (response) => json(response, 200, { metadata: { resourceVersion: String(version) }, items: objects })
+    const { asked, events, clock } = await watched(
+      [
+        list(10, pod('a', 1), pod('b', 2, 'old')),
+        (response) =>
+          send(
+            response,
+            [
+              event('DELETED', pod('b', 11, 'old')),
+              event('ADDED', pod('b', 12, 'new')),
+              event('ADDED', pod('c', 13)),
+              tooOld,
+            ],
+            'end',
+          ),
+        list(10, pod('a', 1), pod('b', 2, 'old')),
+        list(14, pod('a', 1), pod('b', 12, 'new'), pod('c', 13)),
+        quiet,
+      ],
+      { initialList },
+    )
+    await expect.poll(() => asked).toHaveLength(3)
+    await expect.poll(() => clock.sleepers()).toBe(1)
+    await clock.advance('2s')
+    await expect.poll(() => asked.at(-1)).toBe('14')
+    expect(events.slice(2)).toEqual(['synced', 'deleted b@11', 'added b@12', 'added c@13'])
+  },
+)
+
+// RUNTIME-72
+test('a list of an older version than what was seen is taken when the server has no newer one: it was restored', async () => {
+  const { asked, events, clock } = await watched(
+    [
+      initial(event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))),
+      (response) => send(response, [event('MODIFIED', pod('a', 11)), tooOld], 'end'),
+      initialAt(5, event('ADDED', pod('a', 1))),
+      quiet,
+    ],
+    {},
+    5,
+  )
+  await vi.waitFor(async () => {
+    await clock.advance('1s')
+    expect(asked.at(-1)).toBe('5')
+  })
+  expect(events.slice(3)).toEqual(expect.arrayContaining(['modified a@1', 'deleted b@2']))
 })
 
 // RUNTIME-34
@@ -311,7 +428,7 @@ test('RUNTIME-54: a list whose time is over while its objects come is asked for 
       await expect.poll(() => clock.sleepers()).toBe(1)
       await clock.advance('50s')
       const before = failures.length
-      send(response, [event('MODIFIED', pod('a', 2 + n)), event('ADDED', pod(`more-${n}`, 3))], 'stay')
+      send(response, [event('MODIFIED', pod('a', 2 + n / 50)), event('ADDED', pod(`more-${n}`, 3))], 'stay')
       await expect.poll(() => clock.sleepers()).toBe(1)
       expect(failures).toHaveLength(before)
       // Until it was read.

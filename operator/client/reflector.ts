@@ -1,6 +1,7 @@
 import { type Clock, monotonic } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
+import { isOlder } from '../model/resource-version.ts'
 import { type CacheBudget, cacheBudget } from './cache-budget.ts'
 import { Collection, type Selection } from './collection.ts'
 import { EndMarkTimer } from './end-mark.ts'
@@ -16,6 +17,7 @@ import {
   MAX_UNMARKED_STREAMS,
   parseMessage,
   SLOW_LIST_FACTOR,
+  StaleListError,
   slowStream,
   stateAfter,
   type WatchFailure,
@@ -107,6 +109,10 @@ class ListWatch<O extends KubeObject> {
   #isListSlow = false
   /** The server may have been another one since it was last heard. */
   #isHistoryInDoubt = false
+  /** The newest version of all that was heard. */
+  #newest: string | undefined
+  /** The server's data were restored from a backup, and are not listed since. */
+  #wentBack = false
 
   constructor(collection: Collection<O>, objects: SyncedStore<O>, options: ReflectorOptions<O>) {
     this.#collection = collection
@@ -134,17 +140,16 @@ class ListWatch<O extends KubeObject> {
   async #attempt(): Promise<WatchFailure | undefined> {
     this.#health.beat()
     this.#idle += 1
-    if (this.#state.phase === 'empty') this.#state = { phase: this.#listPhase() }
-    if (this.#state.phase !== 'watching') this.#objects.beginList()
     try {
+      if (this.#isHistoryInDoubt) await this.#compareHistory()
+      if (this.#wentBack && this.#state.phase === 'watching') return { cause: 'expired' }
+      if (this.#state.phase === 'empty') this.#state = { phase: this.#listPhase() }
+      if (this.#state.phase !== 'watching') this.#objects.beginList({ mayGoBack: this.#wentBack })
       if (this.#state.phase === 'paging') {
         await this.#listPages()
         return undefined
       }
       if (this.#state.phase === 'streaming') return await this.#streamList()
-      if (this.#isHistoryInDoubt && this.#state.phase === 'watching') {
-        if (await this.#collection.isServerBehind(this.#state.resourceVersion)) return { cause: 'expired' }
-      }
       await this.#followWatch(this.#watchSeconds())
       return { cause: 'ended' }
     } catch (error) {
@@ -161,6 +166,7 @@ class ListWatch<O extends KubeObject> {
     for await (const page of this.#collection.pages()) {
       if (this.#options.signal.aborted) return
       this.#health.heard()
+      this.#requireAsNew(page.metadata.resourceVersion)
       for (const item of page.items) this.#objects.put(item)
       if (!page.metadata.continue) this.#endList(page.metadata.resourceVersion)
     }
@@ -184,8 +190,29 @@ class ListWatch<O extends KubeObject> {
     }
   }
 
+  /** RUNTIME-72 */
+  async #compareHistory(): Promise<void> {
+    if (this.#newest === undefined || !(await this.#collection.isServerBehind(this.#newest))) return
+    this.#wentBack = true
+    this.#newest = undefined
+  }
+
+  /** A list as of this version is complete. RUNTIME-74. @throws StaleListError */
+  #requireAsNew(resourceVersion: string): void {
+    if (this.#newest === undefined || !isOlder(resourceVersion, this.#newest)) return
+    this.#isHistoryInDoubt = true
+    throw new StaleListError(resourceVersion, this.#newest)
+  }
+
+  #heardOf(resourceVersion: string): string {
+    if (this.#newest === undefined || !isOlder(resourceVersion, this.#newest)) this.#newest = resourceVersion
+    return this.#newest
+  }
+
   #endList(resourceVersion: string): void {
     this.#objects.endList()
+    this.#wentBack = false
+    this.#heardOf(resourceVersion)
     this.#state = { phase: 'watching', resourceVersion }
   }
 
@@ -236,6 +263,7 @@ class ListWatch<O extends KubeObject> {
         break
       case 'BOOKMARK':
         if (!endsInitialEvents(message.object.metadata)) break
+        this.#requireAsNew(message.object.metadata.resourceVersion)
         endMark?.marked()
         this.#unmarkedStreams = 0
         this.#isListSlow = false
@@ -244,8 +272,10 @@ class ListWatch<O extends KubeObject> {
       case 'ERROR':
         throw new ApiError({ ...message.object, code: message.object.code ?? 500 })
     }
+    const newest = this.#heardOf(message.object.metadata.resourceVersion)
     if (this.#state.phase !== 'watching') return
-    this.#state = { phase: 'watching', resourceVersion: message.object.metadata.resourceVersion }
+    // What is told late does not take the watch back.
+    this.#state = { phase: 'watching', resourceVersion: newest }
     this.#idle = 0
   }
 }

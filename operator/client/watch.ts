@@ -98,6 +98,13 @@ export class EndMarkMissingError extends errorOf(OPERATOR_ERRORS, 'EndMarkMissin
   }
 }
 
+/** A list of a time before what is known: of a server that lags behind another, that marks its end too early, or that was restored. */
+export class StaleListError extends errorOf(OPERATOR_ERRORS, 'StaleListError') {
+  constructor(resourceVersion: string, known: string) {
+    super(`the list is said to be complete as of version ${resourceVersion}, but version ${known} was seen before`)
+  }
+}
+
 /** What an error thrown while in a state means. */
 export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
   if (error instanceof EndMarkMissingError) return { cause: 'unmarked' }
@@ -144,7 +151,7 @@ export const slowStream = (seconds: number): WatchFailure => ({
 const SLOW_PAGES: WatchFailure = {
   cause: 'slow',
   message:
-    'the list took longer than the API server keeps its state (five minutes), because the server or the network is slow: it begins again',
+    'the list took longer than the API server keeps its state (five minutes), and it can not be continued: it begins again',
 }
 
 /** So many times longer than a watch the server is to go on with a WatchList that was not complete in its time. */

@@ -26,6 +26,11 @@ export const OPERATOR_ERRORS = {
     when: 'a streamed list did not say within a minute that it is complete: the API server, or a proxy before it, has no WatchList',
     remedy: 'nothing: what is there is listed in pages; a proxy that takes bookmarks away is better corrected',
   },
+  StaleListError: {
+    when: 'a list was said to be complete as of an older version than one that was seen: the API server lags behind another one, or a proxy mixes them',
+    remedy:
+      'nothing: no object counts as deleted, and it is listed again; look at the API servers when it does not end',
+  },
   AnswerTooLargeError: {
     when: 'the API server, or a proxy before it, sent an answer or a line of a watch that is larger than any object or page can be',
     remedy: 'look at the proxy; lists are read again in smaller pages',

@@ -13,6 +13,9 @@ export const isAtLeastAsNew = (seen: string, written: string): boolean => {
   return seen.length === written.length ? seen > written : seen.length > written.length
 }
 
+/** Whether a state came before another one. False where versions are no numbers: then it can't be told. */
+export const isOlder = (seen: string, known: string): boolean => seen !== known && isAtLeastAsNew(known, seen)
+
 /**
  * Whether an object, as the answer to a write has it, is a later state of the one that is known. The watch may be quicker than
  * the answer and have told of what came after, even that the object is gone: then the answer is no news.

@@ -1,0 +1,270 @@
+/** Whatever order a server tells its history in: what a reflector knows in the end, and what it tells on the way. */
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { repetitions } from '#test/harness/deep.ts'
+import type { Clock } from '../model/clock.ts'
+import { toMilliseconds } from '../model/duration.ts'
+import { silent } from '../model/log.ts'
+import { defineResource, type KubeObject } from '../model/resource.ts'
+import { CacheBudget } from './cache-budget.ts'
+import { ApiError, NetworkError } from './errors.ts'
+import { reflect } from './reflector.ts'
+import type { ReflectorEvent } from './synced-store.ts'
+import type { ApiRequest, StreamRequest, Transport } from './transport.ts'
+
+const PODS = defineResource<unknown>({
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  scope: 'Namespaced',
+  subresources: [],
+}) as never
+
+const NAMES = ['a', 'b', 'c'] as const
+
+interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly object: KubeObject
+}
+const versionOf = ({ object }: Change): number => Number(object.metadata.resourceVersion)
+
+/** Each step is the next resourceVersion. A step that the object does not allow makes it anew. */
+const historyOf = (steps: readonly { readonly name: string; readonly does: 'modify' | 'delete' | 'replace' }[]) => {
+  const uids = new Map<string, string>()
+  return steps.map(({ name, does }, index): Change => {
+    const known = uids.get(name)
+    const uid = known ?? `${name}${index + 1}`
+    const type = known === undefined ? 'ADDED' : does === 'modify' ? 'MODIFIED' : 'DELETED'
+    if (type === 'DELETED') uids.delete(name)
+    else uids.set(name, uid)
+    const metadata = { name, namespace: 'n', uid, resourceVersion: String(index + 1) }
+    return { type, object: { apiVersion: 'v1', kind: 'Pod', metadata, spec: {} } }
+  })
+}
+
+const stateAt = (history: readonly Change[], version: number): KubeObject[] => {
+  const objects = new Map<string, KubeObject>()
+  for (const change of history.slice(0, version)) {
+    if (change.type === 'DELETED') objects.delete(change.object.metadata.name)
+    else objects.set(change.object.metadata.name, change.object)
+  }
+  return [...objects.values()].toSorted((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
+}
+
+/** How one request is answered. */
+interface Manner {
+  /** Of a WatchList: where it belongs; before the last objects; with a version that was passed already; or not at all. */
+  readonly mark: 'right' | 'early' | 'low' | 'none'
+  /** How many of the newest changes its server does not have yet. A consistent list has them all. */
+  readonly lag: number
+  /** How many changes more there are before it answers. */
+  readonly grows: number
+  /** Changes that it tells once more: their numbers from the end. */
+  readonly repeats: readonly number[]
+  /** Tells its changes in this order instead of theirs. */
+  readonly order: readonly number[]
+  readonly ends: 'well' | 'cut' | 'expired'
+}
+const RIGHT: Manner = { mark: 'right', lag: 0, grows: Number.POSITIVE_INFINITY, repeats: [], order: [], ends: 'well' }
+
+/** A server with this history that answers in these manners, then rightly. */
+class UnsteadyServer implements Transport {
+  readonly server = 'https://unsteady'
+  readonly #history: readonly Change[]
+  readonly #manners: Manner[]
+  /** No server has the version 0. */
+  #now = 1
+  /** Of the list that was complete last: what came before it is not repeated. */
+  #listedAt = 0
+  isDone = false
+
+  constructor(history: readonly Change[], manners: readonly Manner[]) {
+    this.#history = history
+    this.#manners = [...manners]
+  }
+
+  async request<T>({ query = {} }: ApiRequest): Promise<T> {
+    if (query.limit === 1) return { items: [], metadata: { resourceVersion: String(this.#now) } } as T
+    const token = query.continue === undefined ? undefined : JSON.parse(String(query.continue))
+    // Each page is of another time: the state of the one before it is forgotten.
+    if (token !== undefined && token.version !== undefined) {
+      this.#next()
+      const status = {
+        kind: 'Status',
+        code: 410,
+        metadata: { continue: JSON.stringify({ after: token.after }) },
+      } as const
+      throw new ApiError(status)
+    }
+    if (token === undefined) this.#next()
+    const version = this.#now
+    if (token === undefined) this.#listedAt = version
+    const rest = stateAt(this.#history, version).filter(({ metadata }) => metadata.name > (token?.after ?? ''))
+    const [first] = rest
+    const more = rest.length > 1 && { continue: JSON.stringify({ after: first?.metadata.name, version }) }
+    return { items: rest.slice(0, 1), metadata: { resourceVersion: String(version), ...more } } as T
+  }
+
+  async *stream({ query = {}, onOpen, signal }: StreamRequest): AsyncGenerator<Buffer> {
+    const manner = this.#next()
+    const version = Math.max(1, this.#now - manner.lag)
+    if (manner.ends === 'expired') throw new ApiError({ kind: 'Status', code: 410 })
+    onOpen?.()
+    for (const line of this.#lines(manner, version, query.resourceVersion)) yield Buffer.from(JSON.stringify(line))
+    if (manner.ends === 'cut') throw new NetworkError('GET /pods', new Error('cut'))
+    if (manner !== RIGHT) return
+    this.isDone = true
+    await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+  }
+
+  async close(): Promise<void> {}
+
+  #next(): Manner {
+    const manner = this.#manners.shift() ?? RIGHT
+    this.#now = Math.min(this.#history.length, this.#now + manner.grows)
+    return manner
+  }
+
+  *#lines(manner: Manner, version: number, from: unknown): Generator<object> {
+    if (from !== undefined) {
+      yield* this.#changes(manner, Number(from), version)
+      return
+    }
+    const state = stateAt(this.#history, version).map((object) => ({ type: 'ADDED', object }))
+    const { mark } = manner
+    if (mark === 'early') {
+      yield* state.slice(0, 1)
+      yield markOf(version)
+      yield* state.slice(1)
+    } else yield* state
+    if (mark === 'right') yield markOf(version)
+    if (mark === 'low')
+      yield markOf(Math.max(1, ...state.map(({ object }) => Number(object.metadata.resourceVersion) - 1)))
+    if (mark === 'none') return
+    this.#listedAt = version
+    yield* this.#changes(manner, version, this.#now)
+  }
+
+  /** What came after one version up to another, in the manner's order, between changes that were told before. */
+  *#changes({ repeats, order }: Manner, after: number, upTo: number): Generator<Change> {
+    const told = this.#history.slice(this.#listedAt, upTo)
+    const fresh = this.#history.slice(after, upTo)
+    const shuffled = fresh
+      .map((change, index) => ({ change, at: order[index % order.length] ?? index }))
+      .toSorted((left, right) => left.at - right.at)
+    for (const { change } of shuffled) {
+      yield change
+      for (const number of repeats) {
+        const again = told.at(-1 - number)
+        // One that is to come is not repeated yet.
+        if (again !== undefined && versionOf(again) <= versionOf(change)) yield again
+      }
+    }
+  }
+}
+
+const markOf = (version: number) => ({
+  type: 'BOOKMARK',
+  object: { metadata: { resourceVersion: String(version), annotations: { 'k8s.io/initial-events-end': 'true' } } },
+})
+
+/** Every wait is over at the next turn. */
+const hurriedClock = (): Clock => {
+  let now = 0
+  return {
+    now: () => new Date(now),
+    monotonic: () => now,
+    sleep: async (duration, signal) => {
+      await turn()
+      if (!signal?.aborted) now += toMilliseconds(duration)
+    },
+  }
+}
+
+/** Follows what is told, as a controller does. @throws Error where it can't be true */
+const follow = () => {
+  const there = new Map<string, KubeObject['metadata']>()
+  const newest = new Map<string, number>()
+  return {
+    there,
+    tell(event: ReflectorEvent<KubeObject>): void {
+      if (event.type === 'synced') return
+      const { metadata } = event.object
+      const { uid, name, resourceVersion } = metadata
+      const known = there.get(name)
+      const text = `${event.type} ${uid}@${resourceVersion}, known: ${known?.uid}@${known?.resourceVersion}`
+      const isKnown = event.type === 'modified' || event.type === 'deleted'
+      if (isKnown !== (known !== undefined) || (isKnown && known?.uid !== uid)) throw new Error(text)
+      if (Number(resourceVersion) < (newest.get(uid) ?? 0)) throw new Error(`back: ${text}`)
+      if (event.type === 'modified' && event.old.metadata.resourceVersion !== known?.resourceVersion)
+        throw new Error(`old: ${text}`)
+      newest.set(uid, Number(resourceVersion))
+      if (event.type === 'deleted') there.delete(name)
+      else there.set(name, metadata)
+    },
+  }
+}
+
+const step = fc.record({
+  name: fc.constantFrom(...NAMES),
+  does: fc.constantFrom('modify' as const, 'delete' as const, 'delete' as const),
+})
+const manner: fc.Arbitrary<Manner> = fc.record({
+  mark: fc.constantFrom('right' as const, 'right' as const, 'early' as const, 'low' as const, 'none' as const),
+  lag: fc.constantFrom(0, 0, 1, 5),
+  grows: fc.nat(8),
+  repeats: fc.array(fc.nat(10), { maxLength: 3 }),
+  order: fc.array(fc.nat(5), { maxLength: 6 }),
+  ends: fc.constantFrom('well' as const, 'cut' as const, 'expired' as const),
+})
+
+// RUNTIME-33, RUNTIME-74
+test('however lists and changes come, the store ends as the server is, and each object is told from its first state to its end', {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 40 }),
+      fc.array(manner, { maxLength: 8 }),
+      fc.constantFrom('stream' as const, 'pages' as const),
+      async (steps, manners, initialList) => {
+        const history = historyOf(steps)
+        const server = new UnsteadyServer(history, manners)
+        const stop = new AbortController()
+        const { there, tell } = follow()
+        const wrong: unknown[] = []
+        const { store, stopped } = reflect<KubeObject>(server, PODS, {
+          clock: hurriedClock(),
+          log: silent,
+          signal: stop.signal,
+          random: () => 0,
+          initialList,
+          budget: new CacheBudget(1_000_000),
+          onEvent: (event) => {
+            try {
+              tell(event)
+            } catch (error) {
+              wrong.push(error)
+            }
+          },
+        })
+        const uids = (objects: Iterable<KubeObject>) =>
+          [...objects].map(({ metadata }) => `${metadata.uid}@${metadata.resourceVersion}`).toSorted()
+        try {
+          await vi.waitUntil(() => server.isDone, { interval: 1 })
+          expect(wrong).toEqual([])
+          expect(uids(store.values())).toEqual(uids(stateAt(history, history.length)))
+          expect([...there.values()].map(({ uid }) => uid).toSorted()).toEqual(
+            [...store.values()].map(({ metadata }) => metadata.uid).toSorted(),
+          )
+        } finally {
+          stop.abort()
+          await stopped
+        }
+      },
+    ),
+    { numRuns: repetitions({ slice: 300, deep: 10_000 }) },
+  )
+})

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { silent } from '../model/log.ts'
+import type { KubeObject } from '../model/resource.ts'
+import { CacheBudget } from './cache-budget.ts'
+import { createSyncedStore } from './synced-store.ts'
+
+const pod = (uid: string, resourceVersion: number): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'a', namespace: 'n', uid, resourceVersion: String(resourceVersion) },
+  spec: {},
+})
+
+const synced = (...listed: KubeObject[]) => {
+  const events: string[] = []
+  const objects = createSyncedStore<KubeObject>({
+    log: silent,
+    share: new CacheBudget(1_000_000).open(),
+    onEvent: (event) =>
+      events.push(
+        event.type === 'synced'
+          ? 'synced'
+          : `${event.type} ${event.object.metadata.uid}@${event.object.metadata.resourceVersion}`,
+      ),
+  })
+  objects.beginList()
+  for (const object of listed) objects.put(object)
+  objects.endList()
+  events.length = 0
+  const stored = () =>
+    [...objects.store.values()].map(({ metadata }) => `${metadata.uid}@${metadata.resourceVersion}`).join()
+  return { objects, events, stored }
+}
+
+// RUNTIME-74
+test('the end of an object that comes after its successor of the same name takes only the old one away', () => {
+  const { objects, events, stored } = synced(pod('old', 3))
+  objects.put(pod('new', 7))
+  objects.remove(pod('old', 6))
+  expect(stored()).toBe('new@7')
+  expect(events).toEqual(['deleted old@3', 'added new@7'])
+})
+
+test('the end of a successor that was never seen ends the object that is known', () => {
+  const { objects, events, stored } = synced(pod('old', 3))
+  objects.remove(pod('new', 9))
+  expect(stored()).toBe('')
+  expect(events).toEqual(['deleted old@3'])
+})
+
+test('a state that is older than the one that is known is not told, nor one of an object that has ended', () => {
+  const { objects, events, stored } = synced(pod('old', 3))
+  objects.put(pod('old', 5))
+  objects.put(pod('old', 4))
+  objects.remove(pod('old', 6))
+  objects.put(pod('old', 5))
+  objects.put(pod('new', 8))
+  objects.put(pod('old', 5))
+  objects.remove(pod('new', 9))
+  objects.put(pod('old', 5))
+  objects.put(pod('new', 8))
+  expect(stored()).toBe('')
+  expect(events).toEqual(['modified old@5', 'deleted old@6', 'added new@8', 'deleted new@9'])
+})
+
+test('an object whose end was never told does not come back once its successor has ended too', () => {
+  const { objects, events, stored } = synced(pod('old', 3))
+  objects.put(pod('new', 7))
+  objects.remove(pod('new', 9))
+  objects.put(pod('old', 5))
+  expect(stored()).toBe('')
+  expect(events).toEqual(['deleted old@3', 'added new@7', 'deleted new@9'])
+})
+
+test('an object that left the selector and came back is there again', () => {
+  const { objects, events, stored } = synced(pod('a', 3))
+  objects.remove(pod('a', 5))
+  objects.put(pod('a', 8))
+  objects.remove(pod('a', 5))
+  expect(stored()).toBe('a@8')
+  expect(events).toEqual(['deleted a@5', 'added a@8'])
+})
+
+test('a list of a server whose data went back is taken as it is, objects that had ended included', () => {
+  const { objects, events, stored } = synced(pod('a', 3))
+  objects.put(pod('a', 8))
+  objects.remove(pod('a', 9))
+  objects.beginList({ mayGoBack: true })
+  objects.put(pod('a', 3))
+  objects.endList()
+  objects.put(pod('a', 4))
+  expect(stored()).toBe('a@4')
+  objects.beginList({ mayGoBack: true })
+  objects.put(pod('a', 2))
+  objects.endList()
+  expect(stored()).toBe('a@2')
+  expect(events).toEqual(['modified a@8', 'deleted a@9', 'added a@3', 'modified a@4', 'modified a@2'])
+})
+
+test('versions that are no numbers can only differ: what comes last counts', () => {
+  const opaque = (uid: string, resourceVersion: string): KubeObject => ({
+    ...pod(uid, 0),
+    metadata: { name: 'a', namespace: 'n', uid, resourceVersion },
+  })
+  const { objects, stored } = synced(opaque('old', 'x9'))
+  objects.put(opaque('old', 'x1'))
+  expect(stored()).toBe('old@x1')
+  objects.put(opaque('new', 'x0'))
+  objects.remove(opaque('old', 'x5'))
+  expect(stored()).toBe('new@x0')
+  objects.remove(opaque('new', 'x2'))
+  expect(stored()).toBe('')
+})
