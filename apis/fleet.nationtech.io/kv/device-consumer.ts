@@ -53,7 +53,7 @@ export type ConsumerRequest =
   | { readonly verb: 'Delete' }
   | { readonly verb: 'Refuse'; readonly problem: string }
 
-/** What is asked for. The subject is what the server let the device publish to; the body is the device's, whatever it may be. */
+/** @param subject that the server let the device publish to @param body parses what the device wrote, whatever it may be */
 export const readConsumerRequest = (subject: string, body: () => unknown): ConsumerRequest => {
   const stream = streamOf(BUCKETS.desired.name)
   if (subject.startsWith(`${CONSUMER_REQUESTS}.DELETE.${stream}.`)) return { verb: 'Delete' }

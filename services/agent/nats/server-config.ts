@@ -1,5 +1,5 @@
 /**
- * The part of nats-server's configuration with the accounts of the fleet: who may sign in, and what leads from one to the other. Pure.
+ * The part of nats-server's configuration with the accounts of the fleet: their users, and what leads from one to the other. Pure.
  *
  *   FLEET     the operator, JetStream with the buckets
  *   DEVICES   the devices, no JetStream
