@@ -105,11 +105,11 @@ const decideUnregistered = (
       step: NOTHING,
       kstatus: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
     }
+  if (otherUser !== undefined) return { ...was, step: NOTHING, kstatus: describeOtherUser(deployment, otherUser) }
   if (loss !== undefined && loss.until > now.getTime())
     return { ...was, step: NOTHING, kstatus: reconciling('Registering', LOST_GRACE), recheckAt: loss.until }
   if (loss?.leftBehind !== undefined)
     return { ...was, step: NOTHING, kstatus: stalled(LEFT_BEHIND, loss.leftBehind), leftBehind: loss.leftBehind }
-  if (otherUser !== undefined) return { ...was, step: NOTHING, kstatus: describeOtherUser(deployment, otherUser) }
   if (installConfigProblem !== undefined)
     return { ...was, step: NOTHING, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem) }
   if (registration === undefined)

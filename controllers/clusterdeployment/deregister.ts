@@ -48,12 +48,12 @@ export const deregister =
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
     let loss: Loss = { until: 0, gone: [] }
     try {
-      const { left, foreign } = await requestDeletion(deps, context, kubernetes)
+      const { all, left, foreign } = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
       if (foreign !== undefined) return hold(context, foreign, kubernetes)
       const { api, signal } = context
       const sources = { hyperfleet: deps.hyperfleet, api, now: clock.now(), signal }
-      loss = await deps.lost.judge(object, await deps.lost.findGone(object, [], sources), sources)
+      loss = await deps.lost.judge(object, await deps.lost.findGone(object, all, sources), sources)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
       writeSummary(
@@ -88,24 +88,30 @@ export const deregister =
     events.normal('Deregistered', 'the HyperFleet API has no cluster of it')
   }
 
-/** Asks for the deletion of what is not going yet. @returns what is left of it, and what another Kubernetes cluster registered */
+/**
+ * Asks for the deletion of what is not going yet.
+ * @returns what is left of it, what another Kubernetes cluster registered, and all that was there before
+ */
 const requestDeletion = async (
   { hyperfleet }: DeregisterDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
   kubernetes: KubernetesUids,
-): Promise<{ readonly left: readonly ClusterRecord[]; readonly foreign: ClusterRecord | undefined }> => {
+): Promise<{
+  readonly all: readonly ClusterRecord[]
+  readonly left: readonly ClusterRecord[]
+  readonly foreign: ClusterRecord | undefined
+}> => {
   const read = async () => {
-    const records = (await readRecords(object, kubernetes, { hyperfleet, signal })).filter((record) =>
-      isNamedBy(ownerOf(object), record),
-    )
+    const all = await readRecords(object, kubernetes, { hyperfleet, signal })
+    const records = all.filter((record) => isNamedBy(ownerOf(object), record))
     const left = records.filter((record) => isRecordOf(ownerOf(object), record, kubernetes))
-    return { left, foreign: records.find((record) => !left.includes(record)) }
+    return { all, left, foreign: records.find((record) => !left.includes(record)) }
   }
   const found = await read()
   const living = found.left.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.
-  return living.length === 0 ? found : read()
+  return living.length === 0 ? found : { ...(await read()), all: found.all }
 }
 
 /** The cluster lives on, so its ClusterDeployment keeps what is leased to it. */
@@ -139,6 +145,9 @@ const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonl
   const [record] = left
   const progress = record && (currentCondition(record, 'Ready')?.message ?? 'the HyperFleet API deletes it')
   writeSummary(context, 'Deprovisioning', progress ?? '', 'Reconciling', knownGone(context.object, left))
+  // By its id is known how it went: what comes from a backup has none.
+  if (record !== undefined && context.object.status?.hyperfleet === undefined)
+    context.patch.status({ hyperfleet: { id: record.id, href: record.href, generation: record.generation } })
   return { requeueAfter: RECHECK_INTERVAL }
 }
 

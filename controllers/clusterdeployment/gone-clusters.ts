@@ -10,6 +10,7 @@ import {
 } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
+import { REGISTRATION } from './labels.ts'
 import type { ClusterRecord } from './record/record.ts'
 
 export type GoneCluster = NonNullable<ClusterDeploymentStatus['goneClusters']>[number]
@@ -29,6 +30,19 @@ export const newlyGone = (
   return id === undefined || includes(records, id) || includes(status?.goneClusters ?? [], id) ? undefined : id
 }
 
+/**
+ * By which registration a ClusterDeployment from a backup, which has no status, had a record that is gone; undefined when it had none. One that
+ * was never registered, or whose record is there, has none to look for. CLUSTER-57.
+ */
+export const unknownGone = (
+  { metadata, status }: ClusterDeployment,
+  records: readonly Pick<ClusterRecord, 'id'>[],
+): string | undefined => {
+  const registration = metadata.annotations?.[REGISTRATION] || undefined
+  if (registration === metadata.uid || records.length > 0 || status?.hyperfleet !== undefined) return undefined
+  return includes(status?.goneClusters ?? [], registration ?? '') ? undefined : registration
+}
+
 /** Does the status say of all records that are gone that they are, and of no other one? */
 export const isGoneKnown = (
   deployment: Pick<ClusterDeployment, 'status'>,
@@ -37,9 +51,9 @@ export const isGoneKnown = (
   newlyGone(deployment, records) === undefined &&
   knownGone(deployment, records).length === (deployment.status?.goneClusters ?? []).length
 
-/** What the status keeps: all of which something may be left, and how the present one went. @param present id of the record that it names */
+/** What the status keeps: all of which something may be left, and how the present one went. @param present id of the record that it names, if any */
 export const keptGone = (gone: readonly GoneCluster[], present: string | undefined): GoneCluster[] | null => {
-  const kept = gone.filter(({ id, nothingLeft }) => !nothingLeft || id === present)
+  const kept = gone.filter(({ id, nothingLeft }) => !nothingLeft || present === undefined || id === present)
   return kept.length === 0 ? null : kept.slice(-MAX_GONE_CLUSTERS)
 }
 

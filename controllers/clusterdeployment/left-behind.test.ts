@@ -5,7 +5,8 @@ import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterin
 import { ApiError } from '#operator/client/errors.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
-import { NOTHING_LEFT } from './labels.ts'
+import { unknownGone } from './gone-clusters.ts'
+import { NOTHING_LEFT, REGISTRATION } from './labels.ts'
 import { LostClusters } from './lost-clusters.ts'
 
 const NOW = Date.parse('2026-03-01T08:00:00Z')
@@ -27,12 +28,17 @@ const lost = (reporters: readonly string[], annotations: Readonly<Record<string,
 interface Says {
   readonly tasks?: readonly string[]
   readonly inventories?: readonly { readonly for: string; readonly of?: string; readonly objects: number }[]
+  /** Clusters that the API has. */
+  readonly there?: readonly string[]
   readonly archived?: object
   readonly status?: number
 }
 
 /** What is said two minutes after the loss was noticed. */
-const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [], archived, status }: Says) => {
+const judge = async (
+  cluster: ClusterDeployment,
+  { tasks = [], inventories = [], there = [], archived, status }: Says,
+) => {
   const clusters = new LostClusters()
   const api = {
     list: async function* (resource: Resource) {
@@ -42,7 +48,8 @@ const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [],
         return
       }
       for (const one of inventories) {
-        const event = { id: one.for, ...(one.of !== undefined && { owner_references: { id: one.of } }) }
+        const owner = one.of === undefined ? {} : { owner_references: { id: one.of, kind: 'Cluster' } }
+        const event = { id: one.for, kind: one.of === undefined ? 'Cluster' : 'NodePool', ...owner }
         const spec = { task: 'dns', resourceId: one.for, event, objects: Array(one.objects).fill({}) }
         yield { metadata: { name: 'x', namespace: 'here' }, spec }
       }
@@ -50,7 +57,7 @@ const judge = async (cluster: ClusterDeployment, { tasks = [], inventories = [],
   } as never
   const asked: string[] = []
   const hyperfleet = {
-    get: async () => undefined,
+    get: async (_: string, id: string) => (there.includes(id) ? { id } : undefined),
     getArchived: async (_: string, id: string) => {
       asked.push(id)
       return archived
@@ -149,5 +156,42 @@ describe('CLUSTER-42: what adapters left of a lost cluster', () => {
     for (const more of [{ Health: 'False' }, { generation: 1 }, { at: '2026-03-01T06:00:00.000000Z' }])
       expect(await judge(lost(['Member']), { archived: forced('member', 'False', more) })).toContain('Member')
     expect(await judge(lost([]), { archived: forced('late', 'True') })).toContain('Late')
+  })
+})
+
+describe('CLUSTER-57: what adapters left of the lost cluster of a ClusterDeployment from a backup, which has no status', () => {
+  const restored = (annotations: Readonly<Record<string, string>> = {}) =>
+    aClusterDeployment({ uid: 'uid-now', annotations: { [REGISTRATION]: 'uid-before', ...annotations } })
+
+  test('may be what an inventory has of a cluster that the API does not have, or of a node pool of one', async () => {
+    for (const one of [{ for: 'cluster-9' }, { for: 'pool-9', of: 'cluster-9' }]) {
+      const inventories = [
+        { for: 'cluster-8', objects: 1 },
+        { objects: 2, ...one },
+      ]
+      const message = await judge(restored(), { tasks: ['dns'], inventories, there: ['cluster-8'] })
+      expect(message).toMatch(
+        /^the HyperFleet API has lost the cluster of registration uid-before, .* here\/dns has 2 objects of cluster cluster-9 .*nothing-left=uid-before$/,
+      )
+      expect(await judge(restored({ [NOTHING_LEFT]: 'uid-before' }), { inventories })).toBeUndefined()
+    }
+  })
+
+  test('is nothing when the API has all clusters of which inventories have anything', async () => {
+    const inventories = [
+      { for: 'cluster-8', objects: 1 },
+      { for: 'pool-8', of: 'cluster-8', objects: 2 },
+    ]
+    expect(await judge(restored(), { tasks: ['dns'], inventories, there: ['cluster-8'] })).toBeUndefined()
+    expect(await judge(restored(), { inventories: [{ for: 'cluster-9', objects: 0 }] })).toBeUndefined()
+  })
+
+  test('is looked for only when it was registered, and its record is not there', () => {
+    expect(unknownGone(restored(), [])).toBe('uid-before')
+    expect(unknownGone(restored(), [{ id: ID }])).toBeUndefined()
+    expect(unknownGone(aClusterDeployment(), [])).toBeUndefined()
+    const registered = aClusterDeployment({ uid: 'uid-now', annotations: { [REGISTRATION]: 'uid-now' } })
+    expect(unknownGone(registered, [])).toBeUndefined()
+    expect(unknownGone({ ...restored(), status: { hyperfleet: { id: ID, href: '' } } }, [])).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 /** What adapters may have left of a cluster that the HyperFleet API lost, as far as it is seen in this Kubernetes cluster: CLUSTER-42. */
 
 import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
-import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterInventory, type AdapterInventorySpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
@@ -16,6 +16,8 @@ export interface LeftInventory {
   readonly task: string
   /** The resource that it is for, and what that belongs to. */
   readonly resources: readonly string[]
+  /** Id of the cluster among them; undefined when it is for another kind of resource. */
+  readonly cluster: string | undefined
   readonly objects: number
 }
 
@@ -31,7 +33,7 @@ export const readAdapterEvidence = async (api: Pick<Api, 'list'>): Promise<Adapt
   const tasks = await listIfSeen(api, AdapterTask, ({ spec }) => adapterConditionType(spec.adapter.name))
   const inventories = await listIfSeen(api, AdapterInventory, ({ metadata, spec }) => ({
     task: `${metadata.namespace}/${spec.task}`,
-    resources: [spec.resourceId, ...ownerIds(spec.event)],
+    ...resourcesOf(spec),
     objects: spec.objects.length,
   }))
   if (tasks === undefined || inventories === undefined) return { inventories: inventories ?? [], seen: new Set() }
@@ -53,27 +55,57 @@ const listIfSeen = async <O extends KubeObject, T>(
   return found
 }
 
-const ownerIds = (event: object): readonly string[] => {
-  const { owner_references: owner } = event as { readonly owner_references?: { readonly id?: unknown } }
-  return typeof owner?.id === 'string' ? [owner.id] : []
+const CLUSTER = 'Cluster'
+
+const resourcesOf = ({ resourceId, event }: AdapterInventorySpec): Pick<LeftInventory, 'resources' | 'cluster'> => {
+  const { kind, owner_references: owner } = event as {
+    readonly kind?: unknown
+    readonly owner_references?: { readonly id?: unknown; readonly kind?: unknown }
+  }
+  const ownerId = typeof owner?.id === 'string' ? owner.id : undefined
+  return {
+    resources: [resourceId, ...(ownerId === undefined ? [] : [ownerId])],
+    cluster: kind === CLUSTER ? resourceId : owner?.kind === CLUSTER ? ownerId : undefined,
+  }
+}
+
+/**
+ * The first of the inventories that is for a cluster which the API does not have: it may be that of a ClusterDeployment from a backup, which
+ * does not know the id of its record. CLUSTER-57.
+ * @param isThere asks the API for a cluster
+ */
+export const findOrphan = async (
+  { inventories }: AdapterEvidence,
+  isThere: (id: string) => Promise<boolean>,
+): Promise<LeftInventory | undefined> => {
+  const there = new Set<string>()
+  for (const inventory of inventories) {
+    const { cluster } = inventory
+    if (cluster === undefined || there.has(cluster)) continue
+    if (!(await isThere(cluster))) return inventory
+    there.add(cluster)
+  }
+  return undefined
 }
 
 /**
  * Of which records something may be left, and why what they had can't be given to another cluster yet, in words.
- * @param lost records of one ClusterDeployment @returns no message when nothing speaks against it
+ * @param lost records of one ClusterDeployment @param orphan what may be of the one whose id is not known
+ * @returns no message when nothing speaks against it
  */
 export const describeLeftBehind = (
   lost: readonly GoneCluster[],
   evidence: AdapterEvidence,
+  orphan?: LeftInventory,
 ): { readonly left: readonly GoneCluster[]; readonly message?: string } => {
   const found = lost.flatMap((cluster) => {
-    const reasons = reasonsOf(cluster, evidence)
+    const reasons = cluster.isUnknown === true ? orphanReasons(orphan) : reasonsOf(cluster, evidence)
     return reasons.length === 0 ? [] : [{ cluster, reasons }]
   })
   if (found.length === 0) return { left: [] }
   const clusters = found.map(
-    ({ cluster: { id }, reasons }) =>
-      `the HyperFleet API has lost cluster ${id}, and something of it may be left: ${reasons.join('; ')}`,
+    ({ cluster: { id, isUnknown }, reasons }) =>
+      `the HyperFleet API has lost ${isUnknown ? 'the cluster of registration' : 'cluster'} ${id}, and something of it may be left: ${reasons.join('; ')}`,
   )
   const ids = found.map(({ cluster: { id } }) => id).join(',')
   return {
@@ -81,6 +113,13 @@ export const describeLeftBehind = (
     message: `${clusters.join('. ')}. What it has is leased to no other cluster until inventories have nothing of it. When you have seen that nothing is left, say so with the annotation ${NOTHING_LEFT}=${ids}`,
   }
 }
+
+const orphanReasons = (orphan: LeftInventory | undefined): readonly string[] =>
+  orphan === undefined
+    ? []
+    : [
+        `AdapterTask ${orphan.task} has ${orphan.objects} objects of cluster ${orphan.cluster} in its inventory, which the API does not have and which may be this one`,
+      ]
 
 const reasonsOf = ({ id, reportedBy = [] }: GoneCluster, { inventories, seen }: AdapterEvidence): readonly string[] => {
   const own = inventories.filter(({ resources }) => resources.includes(id))

@@ -8,9 +8,9 @@ import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condit
 import type { Api } from '#operator/client/api.ts'
 import { type ArchivedResource, reportersWhenArchived } from '#services/hyperfleet-api/client/archived.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { type GoneCluster, knownGone, newlyGone, recordGoneSince } from './gone-clusters.ts'
+import { type GoneCluster, knownGone, newlyGone, recordGoneSince, unknownGone } from './gone-clusters.ts'
 import { NOTHING_LEFT } from './labels.ts'
-import { type AdapterEvidence, describeLeftBehind, readAdapterEvidence } from './left-behind.ts'
+import { type AdapterEvidence, describeLeftBehind, findOrphan, readAdapterEvidence } from './left-behind.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** Adapters find what belongs to no record at one of three looks. Milliseconds. */
@@ -56,22 +56,21 @@ export class LostClusters {
       time: Date.parse(time) > now.getTime() ? now.toISOString() : time,
     })
     const known = knownGone(deployment, records).map(bounded)
+    const since = Math.min(recordGoneSince(deployment) ?? now.getTime(), now.getTime())
+    const time = new Date(since).toISOString()
+    const registration = unknownGone(deployment, records)
+    if (registration !== undefined) return [...known, { id: registration, isUnknown: true, time, nothingLeft: false }]
     const id = newlyGone(deployment, records)
     // One that is there is no cluster of this ClusterDeployment any more.
     if (id === undefined || (await hyperfleet.get('clusters', id, signal)) != null) return known
     const archived = await readArchived(sources, id)
-    const since = Math.min(recordGoneSince(deployment) ?? now.getTime(), now.getTime())
     const isDone = archived !== undefined && archived.forced === undefined
     const reportedBy = isDone ? [] : reportersOf(deployment, archived).slice(0, MAX_REPORTERS)
-    return [...known, { id, time: new Date(since).toISOString(), nothingLeft: isDone, reportedBy }]
+    return [...known, { id, time, nothingLeft: isDone, reportedBy }]
   }
 
-  /** @param gone as `findGone` found them @throws ApiError, NetworkError */
-  async judge(
-    deployment: ClusterDeployment,
-    gone: readonly GoneCluster[],
-    sources: Omit<LossSources, 'hyperfleet'>,
-  ): Promise<Loss> {
+  /** @param gone as `findGone` found them @throws HyperFleetError, ApiError, NetworkError */
+  async judge(deployment: ClusterDeployment, gone: readonly GoneCluster[], sources: LossSources): Promise<Loss> {
     const seen = deployment.metadata.annotations?.[NOTHING_LEFT]?.split(',').map((id) => id.trim()) ?? []
     const lost = gone.filter(({ id, nothingLeft }) => !nothingLeft && !seen.includes(id))
     const isSeen = seen.includes(deployment.status?.hyperfleet?.id ?? '')
@@ -81,7 +80,9 @@ export class LostClusters {
     const judged = (left: readonly GoneCluster[]) => gone.map((one) => ({ ...one, nothingLeft: !left.includes(one) }))
     if (lost.length === 0 || until > sources.now.getTime()) return { until, gone: judged(lost) }
     const evidence = await this.#readEvidence(sources)
-    const { left, message } = describeLeftBehind(lost, evidence)
+    const isThere = async (id: string) => (await sources.hyperfleet.get('clusters', id, sources.signal)) != null
+    const orphan = lost.some(({ isUnknown }) => isUnknown) ? await findOrphan(evidence, isThere) : undefined
+    const { left, message } = describeLeftBehind(lost, evidence, orphan)
     return { until, leftBehind: message, gone: judged(left) }
   }
 

@@ -211,7 +211,12 @@ const goneClusters = () =>
   Type.Array(
     Type.Object(
       {
-        id: Type.String({ description: 'The id that the cluster had there.' }),
+        id: Type.String({ description: 'The id that the cluster had there; that of its registration when isUnknown.' }),
+        isUnknown: Type.Optional(
+          Type.Boolean({
+            description: 'The id is not known: the ClusterDeployment came from a backup without its status.',
+          }),
+        ),
         time: Type.String({ description: 'When it was first seen that it is gone.', format: 'date-time' }),
         nothingLeft: Type.Boolean({
           description:

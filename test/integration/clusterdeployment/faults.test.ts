@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { NOTHING_LEFT } from '#controllers/clusterdeployment/labels.ts'
+import { NOTHING_LEFT, REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import type { Fate, ProxiedRequest } from '#test/harness/index.ts'
@@ -344,7 +344,7 @@ const anInventory = async (name: string, id: string) => {
       adapter: 'dns',
       serviceAccountName: 'dns',
       resourceId: id,
-      event: { id },
+      event: { id, kind: 'Cluster' },
       objects: [object],
     },
   } as never)
@@ -432,6 +432,24 @@ test('CLUSTER-55: a lost record in whose place another one came keeps what the c
   expect(await leftBehind('replaced')).toContain(`lost cluster ${id}`)
   await takeAway()
   await gone('replaced')
+  await manager.stop()
+})
+
+test('CLUSTER-57: one from a backup, without a status, keeps its lease while an inventory has anything of a cluster that the API lost', {
+  timeout: 120_000,
+}, async () => {
+  await using _ = await adapterDns()
+  const manager = await the.manager({ clock: hurriedClock() })
+  const { id } = await the.cluster(await the.declare('living'))
+  const leaveLiving = await anInventory('dns-living', id)
+  await the.declare('backup', { installed: true }, { annotations: { [REGISTRATION]: 'uid-before' } })
+  await the.until('backup', 'RecordGone')
+  const takeAway = await anInventory('dns-backup', 'a-cluster-of-before')
+  await remove('backup')
+  expect(await leftBehind('backup')).toMatch(/of cluster a-cluster-of-before .*nothing-left=uid-before$/)
+  await takeAway()
+  await gone('backup')
+  await leaveLiving()
   await manager.stop()
 })
 
