@@ -29,8 +29,6 @@ export interface AdapterDeps {
   readonly registry: Registry
   /** Of this program. */
   readonly version: string
-  /** The only one that the manager works in; all of them when left out. */
-  readonly namespace?: string | undefined
   /** Environment variables, folders and files that tasks may read. Nothing else of the manager is visible to them. */
   readonly variables?: readonly string[]
   readonly files?: readonly string[]
@@ -58,7 +56,6 @@ export const adapter = ({
   clock,
   registry,
   version,
-  namespace,
   variables = [],
   files = [],
   httpTargets = [],
@@ -109,7 +106,6 @@ export const adapter = ({
       metrics,
       version,
       access,
-      readsAll: namespace === undefined,
       accountTokens: tokenAudience === undefined ? undefined : new AccountTokens(tokenAudience, clock),
       reloadSignals,
       history,
