@@ -46,10 +46,7 @@ const flags = {
   ),
 }
 
-type Context = Pick<
-  AdapterOptions,
-  'clock' | 'registry' | 'version' | 'namespace' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'
-> &
+type Context = Pick<AdapterOptions, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
   Values<typeof flags> & { readonly runs: RunHistory; readonly natsCa: string | undefined }
 
 const rights: Rights = {

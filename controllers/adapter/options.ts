@@ -9,8 +9,6 @@ export interface AdapterOptions {
   readonly registry: Registry
   /** Of this program. */
   readonly version: string
-  /** The only one that the manager works in; all of them when left out. */
-  readonly namespace?: string | undefined
   /** Environment variables, folders and files that tasks may read. Nothing else of the manager is visible to them. */
   readonly variables?: readonly string[]
   readonly files?: readonly string[]

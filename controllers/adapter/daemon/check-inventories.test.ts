@@ -27,7 +27,6 @@ const two = () => {
     adapter: 'own',
     serviceAccountName: 'own',
     keepsEmpty: false,
-    readsAll: false,
     clock,
   }
   return { before: new InventoryStore(of), after: new InventoryStore(of), clock }

@@ -19,8 +19,6 @@ export interface ConnectionDeps {
   /** Of this program, for `User-Agent`. */
   readonly version: string
   readonly access: Access
-  /** The manager works in all namespaces. */
-  readonly readsAll: boolean
   /** Undefined when tasks show no tokens of their own. */
   readonly accountTokens: AccountTokens | undefined
   /** What the API server serves. It asks with the daemon's lease, and so ends with it. */
@@ -56,7 +54,7 @@ export const connectTask = (
   time: ApiTime,
   onOutcome?: ApiConnectionOptions['onOutcome'],
 ): TaskConnections => {
-  const { version, access, kinds, readsAll } = deps
+  const { version, access, kinds } = deps
   const { spec, object, api, name, clock, log } = context
   const userAgent = userAgentOf(name, version)
   const { connection, caller, timeoutMs } = connectApi(spec, {
@@ -71,7 +69,7 @@ export const connectTask = (
   return {
     runner: {
       task,
-      inventories: inventoriesOf(object, api.transport, readsAll, clock),
+      inventories: inventoriesOf(object, api.transport, clock),
       apiClient: caller,
       externalClient: new HttpClient({ roundTrip: external.roundTrip, clock, timeoutMs }),
       transport: impersonatedApi(context).transport,

@@ -81,19 +81,14 @@ export const createEventSource = async (
   })
 }
 
-/**
- * @param transport as the manager itself: nothing in a task's name may write inventories
- * @param readsAll whether the manager works in all namespaces
- */
+/** @param transport as the manager itself: nothing in a task's name may write inventories */
 export const inventoriesOf = (
   { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
   transport: Transport,
-  readsAll: boolean,
   clock: Clock,
 ): InventoryStore =>
   new InventoryStore({
     transport,
-    readsAll,
     namespace,
     task: name,
     adapter: spec.adapter.name,

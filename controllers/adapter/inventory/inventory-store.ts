@@ -27,8 +27,6 @@ export interface InventoryStoreOptions {
   readonly serviceAccountName: string
   /** Inventories without objects are kept, because they say that the task has reported for the resource. */
   readonly keepsEmpty: boolean
-  /** Tasks and inventories of other namespaces may be read. ADAPTER-113. */
-  readonly readsAll: boolean
   readonly clock: Clock
 }
 

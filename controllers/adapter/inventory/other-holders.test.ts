@@ -30,7 +30,7 @@ const besides = (uid?: string) => {
   }
   const clock = manualClock()
   const api = createApi({ request } as unknown as Transport)
-  const others = new OtherHolders({ api, namespace: 'n', task: 'own', readsAll: false, clock })
+  const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock })
   const uids = () => (cluster.stored.get(`${API}/adapterinventories/other`) as typeof inventory).spec.objects
   return { others, asked, clock, uids }
 }
@@ -89,7 +89,6 @@ describe('ADAPTER-98: an inventory whose creation was not answered', () => {
       adapter: 'own',
       serviceAccountName: 'own',
       keepsEmpty: false,
-      readsAll: false,
       clock: manualClock(),
     })
     const event = { id: 'c1', kind: 'Cluster' }

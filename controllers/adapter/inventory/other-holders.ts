@@ -12,7 +12,7 @@ import { INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isAppliedBy, ownManagers } from '../transports/shared-objects.ts'
 import { keyOfEntry, keyOfObject } from './entry.ts'
-import { describeHolderElsewhere } from './other-namespaces.ts'
+import { findHolderElsewhere, type HolderElsewhere } from './other-namespaces.ts'
 import { MAX_CONFLICTS } from './resource-inventory.ts'
 
 /** An inventory of another task in which an object stands. */
@@ -34,8 +34,6 @@ export interface OtherHoldersOptions {
   readonly namespace: string
   /** Name of the AdapterTask whose others these are. */
   readonly task: string
-  /** Tasks and inventories of other namespaces may be read. ADAPTER-113. */
-  readonly readsAll: boolean
   readonly clock: Clock
 }
 
@@ -86,12 +84,16 @@ export class OtherHolders {
   }
 
   /**
-   * That a task of another namespace has the object, as a sentence about it; undefined when none has.
+   * A task of another namespace that has the object, or may have it. ADAPTER-112.
    * @param managers field managers that are on it. @throws what the API server failed with
    */
-  describeElsewhere(object: JsonObject, managers: readonly string[], signal: AbortSignal): Promise<string | undefined> {
-    const { api, namespace, readsAll } = this.#options
-    return describeHolderElsewhere(object, managers, { api: api.withLimits({ signal }), namespace }, readsAll)
+  findElsewhere(
+    object: JsonObject,
+    managers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<HolderElsewhere | undefined> {
+    const { api, namespace } = this.#options
+    return findHolderElsewhere(object, managers, { api: api.withLimits({ signal }), namespace })
   }
 
   async #isThere(task: string, signal: AbortSignal): Promise<boolean> {

@@ -17,24 +17,30 @@ export interface OtherNamespaces {
   readonly namespace: string
 }
 
+/** A task of another namespace that has an object, or may have it. */
+export interface HolderElsewhere {
+  /** False where the manager may not read that namespace: any writer may have put the field manager on the object. */
+  readonly isCertain: boolean
+  /** As a sentence about the object. */
+  readonly description: string
+}
+
 /**
- * That a task of another namespace has the object, as far as may be read: where it may not, a field manager counts as a living task's.
  * @param object which one it is; nothing else of it is read
  * @param managers field managers that are on it
- * @param readsAll whether other namespaces are read at all
- * @returns what to say of it; undefined when none has. @throws what the API server failed with
+ * @throws what the API server failed with
  */
-export const describeHolderElsewhere = async (
+export const findHolderElsewhere = async (
   object: JsonObject,
   managers: readonly string[],
   others: OtherNamespaces,
-  readsAll: boolean,
-): Promise<string | undefined> => {
+): Promise<HolderElsewhere | undefined> => {
   for (const { namespace, adapter } of foreign(managers, others)) {
-    const isHeld = readsAll ? await isHeldIn(namespace, object, others).catch(undefinedIfForbidden) : undefined
+    const isHeld = await isHeldIn(namespace, object, others).catch(undefinedIfForbidden)
     if (isHeld === false) continue
-    const what = `is applied by the adapter ${adapter} of the namespace ${namespace}, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
-    return isHeld === true ? what : `${what}. If that task is gone, ${releaseOf(object)} lets this one have it`
+    const what = `the adapter ${adapter} of the namespace ${namespace} applies it, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
+    const description = isHeld === true ? what : `${what}. ${remedyOf(object, namespace)}`
+    return { isCertain: isHeld === true, description }
   }
   return undefined
 }
@@ -64,10 +70,11 @@ const undefinedIfForbidden = (error: unknown): undefined => {
 }
 
 /** Kubernetes: an empty entry takes all field managers off an object. A task that is there puts its own on again. */
-const releaseOf = (object: JsonObject): string => {
+const remedyOf = (object: JsonObject, elsewhere: string): string => {
   const { name = '', namespace } = metadataOf(object)
   const [group = '', version] = apiVersionOf(object).split('/')
   const kind = version === undefined ? kindOf(object) : `${kindOf(object)}.${group}`
   const where = namespace === undefined ? '' : ` -n ${namespace}`
-  return `kubectl patch ${kind} ${name}${where} --type=merge -p '{"metadata":{"managedFields":[{}]}}'`
+  const release = `kubectl patch ${kind} ${name}${where} --type=merge -p '{"metadata":{"managedFields":[{}]}}'`
+  return `Whether a task there has it can't be read: let the manager list adapterinventories and get adaptertasks in ${elsewhere}, or, if that task is gone, ${release}`
 }

@@ -40,7 +40,7 @@ export interface KubernetesOptions {
   /** Told of an object that is another adapter's, and that this one applies too. */
   readonly onShared?: (resource: Resource, namespace: string | undefined) => void
   /** Other tasks that apply the object too; there are none when left out. */
-  readonly others?: Pick<OtherHolders, 'find' | 'handOver' | 'describeElsewhere'>
+  readonly others?: Pick<OtherHolders, 'find' | 'handOver' | 'findElsewhere'>
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -131,7 +131,10 @@ export class KubernetesTransport implements ResourceTransport {
     const { others } = this.#options
     if (others === undefined) return false
     if (await others.handOver(object, signal)) return true
-    return (await others.describeElsewhere(object, managersOf(object), signal)) !== undefined
+    const elsewhere = await others.findElsewhere(object, managersOf(object), signal)
+    if (elsewhere?.isCertain === false)
+      throw new TaskError('DeleteFailed', `${describeObject(object)} can't be deleted: ${elsewhere.description}`)
+    return elsewhere !== undefined
   }
 
   /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
@@ -154,9 +157,11 @@ export class KubernetesTransport implements ResourceTransport {
       return await this.#patch(resource, manifest, false, signal)
     } catch (error) {
       if (!isConflict(error)) throw error
-      const elsewhere = await others?.describeElsewhere(manifest, conflictingManagers(error), signal)
-      if (elsewhere !== undefined)
-        throw new TaskError('ApplyFailed', `${describeObject(manifest)} ${elsewhere}`, { cause: error })
+      const elsewhere = await others?.findElsewhere(manifest, conflictingManagers(error), signal)
+      if (elsewhere !== undefined) {
+        const what = `${describeObject(manifest)} can't be applied: ${elsewhere.description}`
+        throw new TaskError('ApplyFailed', what, { cause: error })
+      }
       const read = () => this.#readObject(resource, manifest, signal)
       const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
       if (holder === undefined) return this.#patch(resource, manifest, true, signal)

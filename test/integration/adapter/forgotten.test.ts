@@ -61,7 +61,6 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
       adapter: 'forgetful',
       serviceAccountName: 'everything',
       keepsEmpty: true,
-      readsAll: false,
       clock,
     }),
     source: apiQueueSource({

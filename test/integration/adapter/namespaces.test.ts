@@ -12,7 +12,7 @@ let there: AdapterWorld
 
 beforeAll(async () => {
   ;[here, there] = await Promise.all([adapterWorld(), adapterWorld()])
-  for (const world of [here, there]) await world.manager(undefined, { namespace: world.namespace })
+  for (const world of [here, there]) await world.manager()
 })
 
 afterAll(async () => {
@@ -43,18 +43,45 @@ const declare = async (world: AdapterWorld, name: string, rest: DeepPartial<Adap
 const create = async (world: AdapterWorld, name: string) => (await world.create(name, {}, { [name]: 'yes' })).id
 const ready = (world: AdapterWorld, id: string) =>
   world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
-const refused = (world: AdapterWorld, id: string, adapter: RegExp) =>
+const refused = (world: AdapterWorld, id: string, message: RegExp, reason = 'ApplyFailed') =>
   world.pulsedUntil(id, async () => {
     const said = await world.call<{ items: { conditions: { type: string; message?: string }[] }[] }>(
       'GET',
       `/clusters/${id}/statuses`,
     )
     const health = said?.items.flatMap(({ conditions }) => conditions).find(({ type }) => type === 'Health')
-    expect(health).toMatchObject({ status: 'False', reason: 'ApplyFailed', message: expect.stringMatching(adapter) })
+    expect(health).toMatchObject({ status: 'False', reason, message: expect.stringMatching(message) })
   })
+const inventories = async (world: AdapterWorld, task: string) => {
+  const all = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
+  return all.filter(({ spec }) => spec.task === task).flatMap(({ spec }) => spec.objects)
+}
 const remove = async (world: AdapterWorld, id: string) => {
   await world.call('DELETE', `/clusters/${id}`)
   await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+}
+
+const applyAs = async (fieldManager: string, name: string, data: object): Promise<void> => {
+  const transport = await here.plane.transport()
+  const metadata = { name, namespace: here.namespace }
+  try {
+    await transport.request({
+      method: 'PATCH',
+      path: at(name),
+      contentType: 'application/apply-patch+yaml',
+      query: { fieldManager, force: true },
+      body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data },
+    })
+  } finally {
+    await transport.close()
+  }
+}
+
+const managersOn = async (name: string): Promise<readonly string[]> => {
+  const { metadata } = ((await here.object(at(name))) ?? {}) as {
+    readonly metadata?: { readonly managedFields?: readonly { readonly manager: string }[] }
+  }
+  return (metadata?.managedFields ?? []).map(({ manager }) => manager)
 }
 
 describe('ADAPTER-112: an object that a task of another namespace has', () => {
@@ -67,18 +94,32 @@ describe('ADAPTER-112: an object that a task of another namespace has', () => {
     const [first, second] = [await create(here, name), await create(there, name)]
     await ready(here, first)
     const applied = await here.object(at(`common-${name}`))
-    await refused(there, second, new RegExp(`is applied by the adapter \\S+ of the namespace ${here.namespace}`))
+    await refused(there, second, new RegExp(`the adapter \\S+ of the namespace ${here.namespace} applies it`))
     expect(await here.object(at(`common-${name}`))).toEqual(applied)
     await remove(there, second)
     expect(await uidOf(`common-${name}`)).toBe(applied?.metadata.uid)
 
     const third = await create(there, name)
-    await refused(there, third, /is applied by the adapter/)
+    await refused(there, third, /of the namespace \S+ applies it/)
     await remove(here, first)
     expect(await uidOf(`common-${name}`)).not.toBe(applied?.metadata.uid)
     await ready(there, third)
     await remove(there, third)
     expect(await uidOf(`common-${name}`)).toBeUndefined()
+  })
+
+  test('or may have, where its inventories may not be read: nothing is deleted, and nothing left, without a word', async () => {
+    await declare(here, 'both')
+    const id = await create(here, 'both')
+    await ready(here, id)
+    await applyAs('muster-adapter-elsewhere/other', 'common-both', { colour: 'red' })
+    const uid = await uidOf('common-both')
+    await here.call('DELETE', `/clusters/${id}`)
+    await refused(here, id, /list adapterinventories and get adaptertasks in elsewhere, or/, 'DeleteFailed')
+    expect(await uidOf('common-both')).toBe(uid)
+    await here.plane.rest('PATCH', at('common-both'), { metadata: { managedFields: [{}] } })
+    await here.pulsedUntil(id, async () => expect(await here.cluster(id)).toBeUndefined())
+    expect(await uidOf('common-both')).toBeUndefined()
   })
 
   test('which a task has left behind is taken over once it carries no field manager of that one', async () => {
@@ -102,34 +143,61 @@ describe('ADAPTER-112: an object that a task of another namespace has', () => {
   })
 })
 
-test('ADAPTER-113: a manager of all namespaces knows that the task of another one is gone, and takes over what that has left', async () => {
-  const world = await adapterWorld()
-  try {
-    const everywhere = `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`
-    await world.plane.rest('POST', everywhere, {
-      metadata: { name: `adapters-${world.namespace}` },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ kind: 'ServiceAccount', name: 'everything', namespace: world.namespace }],
-    })
-    await world.manager(await world.plane.kubeconfigFor('everything', world.namespace))
+describe('ADAPTER-113: a manager that may read other namespaces', () => {
+  let all: AdapterWorld
+
+  beforeAll(async () => {
+    all = await adapterWorld()
+    // As admin, like the tasks of this world.
+    await all.manager(await all.plane.kubeconfigFor('everything', all.namespace))
+  })
+
+  afterAll(async () => {
+    await all?.[Symbol.asyncDispose]()
+  })
+
+  test('takes over what a deleted task has left there', async () => {
     await declare(here, 'moved')
-    const first = await create(here, 'moved')
-    await ready(here, first)
-    await declare(world, 'moved')
-    const id = await create(world, 'moved')
-    await refused(world, id, /is applied by the adapter/)
+    await ready(here, await create(here, 'moved'))
+    await declare(all, 'moved')
+    const id = await create(all, 'moved')
+    await refused(all, id, /of the namespace \S+ applies it/)
     const uid = await uidOf('common-moved')
     const tasks = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${here.namespace}/adaptertasks`
     await here.plane.rest('DELETE', `${tasks}/moved`)
-    await ready(world, id)
+    await ready(all, id)
     expect(await uidOf('common-moved')).toBe(uid)
-    await remove(world, id)
+    await remove(all, id)
     expect(await uidOf('common-moved')).toBeUndefined()
-    const left = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
-    expect(left.flatMap(({ spec }) => spec.objects)).toEqual([])
-  } finally {
-    await world[Symbol.asyncDispose]()
-  }
+    expect(await inventories(all, 'moved')).toEqual([])
+  })
+
+  test('leaves an object to a task there that has it too', async () => {
+    await declare(all, 'joint')
+    const id = await create(all, 'joint')
+    await ready(all, id)
+    await declare(here, 'joint', { adapter: { name: 'joint-here' } })
+    const other = await create(here, 'joint')
+    await refused(here, other, /of the namespace \S+ applies it/)
+    const manager = `muster-adapter-${here.namespace}/joint-here`
+    await applyAs(manager, 'common-joint', { colour: 'red' })
+    const uid = await uidOf('common-joint')
+    await remove(all, id)
+    expect([await uidOf('common-joint'), await managersOn('common-joint')]).toEqual([uid, [manager]])
+    expect(await inventories(all, 'joint')).toEqual([])
+    await ready(here, other)
+    await remove(here, other)
+    expect(await uidOf('common-joint')).toBeUndefined()
+  })
+
+  test('deletes an object that only carries the field manager of one there', async () => {
+    await declare(all, 'forged')
+    const id = await create(all, 'forged')
+    await ready(all, id)
+    await applyAs(`muster-adapter-${here.namespace}/other`, 'common-forged', { colour: 'red' })
+    await remove(all, id)
+    expect(await uidOf('common-forged')).toBeUndefined()
+  })
 })
 
 test('ADAPTER-114: what a release before has applied under a field manager without a namespace is the namespaced one’s alone', async () => {
@@ -154,12 +222,8 @@ test('ADAPTER-114: what a release before has applied under a field manager witho
   await declare(here, 'before', {}, { stays: 'x' })
   const id = await create(here, 'before')
   await ready(here, id)
-  const object = (await here.object(at('common-before'))) as unknown as {
-    readonly data: object
-    readonly metadata: { readonly managedFields: readonly { readonly manager: string }[] }
-  }
-  expect(object.data).toEqual({ stays: 'x' })
-  expect(object.metadata.managedFields.map(({ manager }) => manager)).toEqual([
+  expect(((await here.object(at('common-before'))) as { data?: object } | undefined)?.data).toEqual({ stays: 'x' })
+  expect(await managersOn('common-before')).toEqual([
     `muster-adapter-${here.namespace}/before-${here.namespace.slice(-8)}`,
   ])
 })

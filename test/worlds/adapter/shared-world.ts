@@ -22,7 +22,7 @@ import { MemoryCluster, nameOf, type StoredObject } from './memory-cluster.ts'
 
 export const TASKS = ['left', 'right'] as const
 export const CLUSTERS = ['c1', 'c2'] as const
-export type TaskName = (typeof TASKS)[number]
+export type TaskName = (typeof TASKS)[number] | 'far'
 export type ClusterId = (typeof CLUSTERS)[number]
 
 /** What happens to a request of a task's manager. */
@@ -69,8 +69,8 @@ export interface SharedWorldOptions {
   readonly isBare: boolean
   /** Requests wait so many turns, by turns. */
   readonly delays: readonly number[]
-  /** Of the tasks; all in one when left out. Objects are in `n`. */
-  readonly namespaces?: Readonly<Record<TaskName, string>>
+  /** Namespaces of the tasks, by their names; `left` and `right` in one when left out. Objects are in `n`. */
+  readonly tasks?: Readonly<Partial<Record<TaskName, string>>>
   /** Managers may read other namespaces. */
   readonly readsAll?: boolean
 }
@@ -112,10 +112,11 @@ export class SharedWorld {
   readonly #counts = new Map<TaskName, number>()
 
   constructor(options: SharedWorldOptions) {
-    this.#options = { namespaces: { left: 'n', right: 'n' }, readsAll: false, ...options }
+    this.#options = { tasks: { left: 'n', right: 'n' }, readsAll: false, ...options }
+    const tasks = Object.keys(this.#options.tasks) as TaskName[]
     for (const id of CLUSTERS)
-      this.#clusters.set(id, { generation: 1, isDeleted: false, labels: new Set(TASKS), reports: new Map() })
-    for (const name of TASKS) this.cluster.stored.set(this.#pathOf(name), { kind: 'AdapterTask', metadata: { name } })
+      this.#clusters.set(id, { generation: 1, isDeleted: false, labels: new Set(tasks), reports: new Map() })
+    for (const name of tasks) this.cluster.stored.set(this.#pathOf(name), { kind: 'AdapterTask', metadata: { name } })
   }
 
   /** Runs that go on at the same time. */
@@ -183,8 +184,12 @@ export class SharedWorld {
     })
   }
 
+  #namespaceOf(task: TaskName): string {
+    return this.#options.tasks[task] ?? ''
+  }
+
   #pathOf(task: TaskName): string {
-    return taskPath(this.#options.namespaces[task], task)
+    return taskPath(this.#namespaceOf(task), task)
   }
 
   async #manager(task: TaskName): Promise<Manager> {
@@ -195,12 +200,11 @@ export class SharedWorld {
     const transport = { request } as unknown as Transport
     const inventories = new InventoryStore({
       transport,
-      namespace: this.#options.namespaces[task],
+      namespace: this.#namespaceOf(task),
       task,
       adapter: task,
       serviceAccountName: task,
       keepsEmpty: true,
-      readsAll: this.#options.readsAll,
       clock: this.#clock,
     })
     const manager = { inventories, killed, runner: this.#runner(task, inventories, transport, killed) }
@@ -249,6 +253,9 @@ export class SharedWorld {
     const { method, path } = request
     const isObject = !path.startsWith('/apis/hyperfleet.redhat.com/')
     return this.#step(task, killed, () => {
+      const own = this.#namespaceOf(task)
+      if (!isObject && !this.#options.readsAll && !path.includes(`/namespaces/${own}/`))
+        throw new ApiError({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'of another namespace' })
       if (method === 'PATCH' && this.#isRefused(task))
         throw new ApiError({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'not allowed' })
       const { uid } = this.cluster.applied.get(path) ?? {}

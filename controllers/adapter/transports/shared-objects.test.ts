@@ -1,0 +1,37 @@
+/** Field managers tell adapters of one name in two namespaces apart, however long the names are. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fieldManagerOf, isAppliedByOthers, ownManagers, parseFieldManager } from './shared-objects.ts'
+
+const label = (max: number) =>
+  fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: max }).map((text) => `a${text.slice(1)}`)
+/** The longest that the API server takes of each. */
+const pair = fc.tuple(label(63), label(56))
+
+test('ADAPTER-112: a field manager is one adapter’s of one namespace, says which, and has at most 128 characters', () => {
+  fc.assert(
+    fc.property(pair, pair, ([namespace, adapter], [other, another]) => {
+      const manager = fieldManagerOf(namespace, adapter)
+      expect(manager.length).toBeLessThanOrEqual(128)
+      expect(parseFieldManager(manager)?.namespace).toBe(namespace)
+      const isSame = namespace === other && adapter === another
+      expect(fieldManagerOf(other, another) === manager).toBe(isSame)
+    }),
+  )
+  const [namespace, adapter] = ['n'.repeat(63), 'a'.repeat(55)]
+  expect(fieldManagerOf(namespace, `${adapter}b`)).not.toBe(fieldManagerOf(namespace, `${adapter}c`))
+  expect(fieldManagerOf(namespace, `${adapter}b`)).toHaveLength(128)
+  expect(parseFieldManager(fieldManagerOf('n', 'dns'))).toEqual({ namespace: 'n', adapter: 'dns' })
+})
+
+test('ADAPTER-114: that of a release before is the adapter’s own, and says no namespace', () => {
+  const own = ownManagers('n', 'dns')
+  const appliedBy = (...managers: string[]) => ({
+    metadata: { managedFields: managers.map((manager) => ({ manager, operation: 'Apply' })) },
+  })
+  expect(isAppliedByOthers(appliedBy('muster-adapter-dns', 'muster-adapter-n/dns', 'kubectl'), own)).toBe(false)
+  expect(isAppliedByOthers(appliedBy('muster-adapter-m/dns'), own)).toBe(true)
+  expect(isAppliedByOthers(appliedBy('muster-adapter-other'), own)).toBe(true)
+  expect(parseFieldManager('muster-adapter-dns')).toBeUndefined()
+  expect(parseFieldManager('someone/else')).toBeUndefined()
+})
