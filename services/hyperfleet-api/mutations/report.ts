@@ -7,6 +7,7 @@ import {
   type ReportDecision,
 } from '../model/decide-report.ts'
 import { applyInterimReport } from '../model/interim-report.ts'
+import { findLackOfRoom, type StoredReports } from '../model/report-room.ts'
 import type { AdapterStatus, Report, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
@@ -14,7 +15,7 @@ import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { readWithStatuses, writeInterimReport, writeReport } from '../storage/optimistic-report.ts'
 import { type Address, touchResource } from '../storage/resources.ts'
-import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
+import { logReport, putStatus, readReports } from '../storage/statuses.ts'
 import { applyTransition, lockForReports } from './apply-transition.ts'
 import type { MutationContext, Precondition } from './context.ts'
 import { noWaits, recomputeStatus } from './deletion-tree.ts'
@@ -58,10 +59,12 @@ const reportOptimistically = async (
   incoming: IncomingReport,
 ): Promise<ReportOutcome | undefined> => {
   const { address, report, time } = incoming
-  const { resource: before, rows, version } = await readWithStatuses(database.kysely, address)
+  const { resource: before, reports, version } = await readWithStatuses(database.kysely, address)
+  const { rows } = reports
   const decided = decideOutcome(incoming, before, rows)
   if (!('outcome' in decided)) {
     const status = applyInterimReport(report, decided.stored)
+    requireRoom(status, reports, address)
     if (!(await writeInterimReport(database.kysely, { id: before.id, version, status }))) return undefined
     await logReport(database.kysely, before.id, { report, reason: 'AvailableUnknown', time })
     return { outcome: 'discarded', reason: 'AvailableUnknown' }
@@ -69,6 +72,7 @@ const reportOptimistically = async (
   if (decided.outcome !== 'stored') return decided
   if (isInProgress(report) || before.deleted_time !== undefined) return undefined
   const { status } = decided
+  requireRoom(status, reports, address)
   const after = recomputeStatus(
     address.entity,
     before,
@@ -88,12 +92,18 @@ const reportLocked = async (
 ): Promise<ReportOutcome> => {
   const { address, report, time } = incoming
   const before = await lockForReports(writer, mutations, address)
-  const rows = await readStatuses(writer, before.id)
+  const reports = await readReports(writer, before.id)
+  const { rows } = reports
   incoming.precondition?.(rows)
   const decided = decideOutcome(incoming, before, rows)
-  if (!('outcome' in decided)) return keepInterim(writer, before.id, decided.stored, incoming)
+  if (!('outcome' in decided)) {
+    const status = applyInterimReport(report, decided.stored)
+    requireRoom(status, reports, address)
+    return keepInterim(writer, before.id, status, incoming)
+  }
   if (decided.outcome !== 'stored') return decided
   const { status } = decided
+  requireRoom(status, reports, address)
   await putStatus(writer, before.id, status)
   if (isInProgress(report)) await logReport(writer, before.id, { report, reason: 'AvailableUnknown', time })
   await applyTransition(writer, mutations, {
@@ -110,13 +120,19 @@ const reportLocked = async (
 const keepInterim = async (
   writer: Writer,
   id: string,
-  stored: AdapterStatus,
+  status: AdapterStatus,
   { report, time }: IncomingReport,
 ): Promise<ReportOutcome> => {
-  await putStatus(writer, id, applyInterimReport(report, stored))
+  await putStatus(writer, id, status)
   await logReport(writer, id, { report, reason: 'AvailableUnknown', time })
   await touchResource(writer, id)
   return { outcome: 'discarded', reason: 'AvailableUnknown' }
+}
+
+/** @throws Problem reportsTooLarge */
+const requireRoom = (status: AdapterStatus, reports: StoredReports, { entity }: Address): void => {
+  const lack = findLackOfRoom(status, reports, entity.requiredAdapters)
+  if (lack !== undefined) throw new Problem('reportsTooLarge', lack)
 }
 
 /** What is to become of a report. @throws Problem invalid */

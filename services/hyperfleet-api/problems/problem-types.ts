@@ -115,6 +115,14 @@ export const PROBLEMS = {
     when: 'headers took more than 10 s, or the request more than 30 s',
     remedy: 'send it faster',
   },
+  reportsTooLarge: {
+    code: 'HYPERFLEET-LMT-006',
+    status: 413,
+    slug: 'reports-too-large',
+    title: 'Reports Too Large',
+    when: 'adapters report more about one resource than is kept: 2 MiB of characters, or reports of 100 adapters',
+    remedy: 'report less in `data`, or retire adapters that report no more (`DELETE …/statuses/{adapter}`)',
+  },
   unknownPath: {
     code: 'HYPERFLEET-NTF-000',
     status: 404,

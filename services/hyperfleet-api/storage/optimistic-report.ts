@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { StoredReports } from '../model/report-room.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader } from './dialect.ts'
@@ -13,7 +14,7 @@ import { statusPart, writeStatement } from './write-statement.ts'
  */
 export interface ReportedResource {
   readonly resource: Resource
-  readonly rows: readonly AdapterStatus[]
+  readonly reports: StoredReports
   readonly version: string
 }
 
@@ -30,7 +31,7 @@ export const readWithStatuses = async (reader: Reader, address: Address): Promis
   if (row === undefined) throw resourceNotFound(address)
   return {
     resource: parseDocument(row.document),
-    rows: JSON.parse(row.statuses) as AdapterStatus[],
+    reports: { rows: JSON.parse(row.statuses) as AdapterStatus[], chars: row.statuses.length },
     version: row.version,
   }
 }

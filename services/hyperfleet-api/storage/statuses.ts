@@ -1,17 +1,25 @@
+import type { StoredReports } from '../model/report-room.ts'
 import type { AdapterStatus, Report } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './dialect.ts'
 import { type PageRow, shortText } from './page-row.ts'
 
 /** Newest accepted report of each adapter about a resource, by adapter name. */
-export const readStatuses = async (reader: Reader, resourceId: string): Promise<AdapterStatus[]> => {
+export const readStatuses = async (reader: Reader, resourceId: string): Promise<readonly AdapterStatus[]> =>
+  (await readReports(reader, resourceId)).rows
+
+/** The same, and how long they are. */
+export const readReports = async (reader: Reader, resourceId: string): Promise<StoredReports> => {
   const rows = await reader
     .selectFrom('adapter_statuses')
     .select('document')
     .where('resource_id', '=', resourceId)
     .orderBy('adapter')
     .execute()
-  return rows.map(({ document }) => JSON.parse(document) as AdapterStatus)
+  return {
+    rows: rows.map(({ document }) => JSON.parse(document) as AdapterStatus),
+    chars: rows.reduce((sum, { document }) => sum + document.length, 0),
+  }
 }
 
 /** Whether an adapter has a report about any resource of a kind. */
