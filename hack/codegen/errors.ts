@@ -40,7 +40,7 @@ export const ERROR_CATALOGUES: readonly Layer[] = [
 const INTRODUCTION = `# Errors
 
 Every error of the program by the name that a log line shows. Its message says what and where; what to do stands behind it: in its \`remedy\` in a JSON log, as "To do" in a text log and on the command line, unless the message says so itself. Reasons of conditions are in
-[troubleshoot](../troubleshoot.md#every-reason-of-a-condition), answers of the HyperFleet API in [its own list](api-errors.md).`
+[troubleshoot](../troubleshoot/reasons.md), answers of the HyperFleet API in [its own list](api-errors.md).`
 
 /** The reference page of all errors. */
 export const errorsFile = (): GeneratedFile => ({

@@ -9,7 +9,7 @@ export const API_ERRORS = {
   HyperFleetError: {
     when: "a client's request to the HyperFleet API failed; `reason` is what conditions say",
     remedy:
-      "look at the API's address, token and health, as docs/troubleshoot.md#the-hyperfleet-api-refuses-or-is-slow says",
+      "look at the API's address, token and health, as docs/troubleshoot/api.md#the-hyperfleet-api-refuses-or-is-slow says",
   },
   ConfigError: {
     when: "a configuration file of the API is neither YAML nor JSON, or a setting, a kind or an issuer of tokens in it can't be meant",

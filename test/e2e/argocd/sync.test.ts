@@ -94,7 +94,7 @@ spec:
       expect(found, `${kind} ${metadata.name}`).toBe('')
     }
     await world.git.revert()
-    // Argo CD deletes an Application only after its sync, which it would try for two and a half minutes: docs/gitops.md, traps.
+    // Argo CD deletes an Application only after its sync, which it would try for two and a half minutes: docs/gitops-operate.md, traps.
     const ownPath = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${application}`
     await world.cluster.rest('PATCH', ownPath, { status: { operationState: { phase: 'Terminating' } } })
     await expect.poll(() => world.application(application), PATIENCE).toBeUndefined()
@@ -241,15 +241,18 @@ spec:
     ])
   })
 
-  test('docs/gitops.md: its commands do what it says, and the folder that they push is an Application', {
+  test('docs/gitops.md and docs/gitops-declare.md: their commands do what they say, and the folders that they push are Applications', {
     timeout: 400_000,
   }, async () => {
     const checkout = await world.git.clone()
     for (const folder of ['kustomize/declared', 'kustomize/tasks'])
       await cp(join(REPOSITORY, folder), join(checkout, folder), { recursive: true })
     const programs = [binariesFolder(CONTROL_PLANE)]
-    const page = await readPage('docs/gitops.md')
-    await runPage(page, { kubeconfig: world.cluster.kubeconfig, checkout, programs, printed: {} })
-    await expect.poll(() => world.application(declared('pool-edge')), PATIENCE).toBeDefined()
+    // The first page begins where nothing is installed, and shows what it has come to: alone, this test needs that, too.
+    await world.install()
+    for (const path of ['docs/gitops.md', 'docs/gitops-declare.md'])
+      await runPage(await readPage(path), { kubeconfig: world.cluster.kubeconfig, checkout, programs, printed: {} })
+    for (const application of [declared('pool-edge'), task('cluster-config')])
+      await expect.poll(() => world.application(application), PATIENCE).toBeDefined()
   })
 })

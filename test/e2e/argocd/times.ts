@@ -12,7 +12,7 @@ interface Times {
 export interface Stopwatch {
   /** Measures one commit. @param applied resolves when the API server has it. @param ready when it is as wanted */
   measure(what: string, applied: () => Promise<unknown>, ready: () => Promise<unknown>): Promise<void>
-  /** A table, as docs/gitops.md has it. */
+  /** A table, as docs/gitops-operate.md has it. */
   table(): string
 }
 

@@ -119,7 +119,7 @@ test('a file system without Muster, or in which others can have files written el
   await refused(open, `${join(open, 'etc')} can be changed by other accounts`)
   expect(await readdir(join(open, 'etc'))).toEqual([])
 
-  // Whoever may rename a folder above puts another tree in the place of this one; where the sticky bit is set, only owners may.
+  // An account that may rename a folder above puts another tree in the place of this one; where the sticky bit is set, only owners may.
   const above = await temporaryFolder('above')
   await chmod(above, 0o777)
   const within = join(above, 'image')
