@@ -28,7 +28,7 @@ export const gitOps = (namespace: string, { rest }: OwnControlPlane, declared: (
   }
   const stateOf = (manifest: object, { metadata: { uid, generation } }: KubeSight): string =>
     JSON.stringify([manifest, uid, generation])
-  return repeat(500, async () => {
+  return repeat(1_000, async () => {
     const manifests = declared() as readonly Manifest[]
     if (manifests.length === 0) return
     const there = new Map((await Promise.all(DECLARED_KINDS.map(listed))).flat().map((one) => [keyOf(one), one]))

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Rest } from '#test/harness/connection.ts'
 import { type Call, readRecords } from '#test/worlds/suite/observer/hyperfleet.ts'
-import { keysIn } from '#test/worlds/suite/observer/keys.ts'
+import { keyReader } from '#test/worlds/suite/observer/keys.ts'
 import { KINDS } from '#test/worlds/suite/observer/kinds.ts'
 import { type ClusterSight, clusterOf, type KubeSight, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import type { Timeline } from '#test/worlds/suite/timeline.ts'
@@ -136,6 +136,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     return { message, released: metadata.annotations?.[FLEET_RELEASE] ?? '' }
   }
   const processes = processTable()
+  const nats = keyReader(natsUrl)
 
   const look = async (): Promise<void> => {
     const before = sight
@@ -144,7 +145,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
       keep(appliedObjects, before.applied),
       keep(() => readRecords(call), before.records),
       keep(() => readNodePools(call), before.nodePools),
-      keep(() => keysIn(natsUrl), before.keys),
+      keep(nats.read, before.keys),
       processes(),
     ])
     for (const { name, customization } of (objects.ClusterDeployment ?? []).map(clusterOf) as readonly ClusterSight[])
@@ -215,6 +216,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     async [Symbol.asyncDispose]() {
       ending.abort()
       await following
+      await nats[Symbol.asyncDispose]()
     },
   }
 }

@@ -16,7 +16,7 @@ import {
   overdue,
   untold,
 } from './invariants.ts'
-import { keysIn } from './keys.ts'
+import { keyReader } from './keys.ts'
 import { KINDS } from './kinds.ts'
 import { type KindWatch, kubernetesWatches } from './kubernetes.ts'
 import { type ClusterSight, clusterOf, type KubeSight, nameOf } from './sights.ts'
@@ -122,10 +122,11 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
     )
     found(overdue(going, now, BOUND))
   }
+  const nats = keyReader(natsUrl)
   const readAgain = async (): Promise<void> => {
     while (!ending.signal.aborted) {
       // NATS is killed too; its keys are still there when it is back.
-      keys = await keysIn(natsUrl).catch(() => keys)
+      keys = await nats.read().catch(() => keys)
       lookAtWhatLasts()
       await delay(POLL_INTERVAL_MS)
     }
@@ -133,6 +134,7 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
 
   await using stack = new AsyncDisposableStack()
   const watches = stack.use(await kubernetesWatches(kubeconfig))
+  stack.use(nats)
   for (const [kind, path] of Object.entries(WATCHED) as [Kind, string][])
     watched.set(kind, await watches.kind(kind, path, kind === 'ClusterDeployment' ? lookAtClusters : undefined))
   const following = Promise.all([hyperfleet.follow(ending.signal, lookAtRecords), readAgain()])
