@@ -7,12 +7,12 @@ import { messageOf } from '#lib/errors/message-of.ts'
 import type { Connected } from '#lib/nats/connection.ts'
 import { ignoreNotFound } from '#lib/nats/ignore-not-found.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 
 /** So many requests are taken, and none while they are answered: a device that floods the server with them reaches no further. */
 const MOST_AT_ONCE = 64
-/** Milliseconds until the next ones are taken. What is asked meanwhile is answered by the server, and asked again by agents. */
-const PAUSE_MS = 100
+/** Milliseconds for which they are enough. What is asked beyond is answered by the server, and asked again by agents. */
+const ROUND_MS = 100
 
 /** Of several operators one answers. */
 const QUEUE = 'muster-fleet'
@@ -21,6 +21,7 @@ const QUEUE = 'muster-fleet'
 export const serveDeviceConsumers = async (connected: Connected, clock: Clock, signal: AbortSignal): Promise<void> => {
   const { connection } = connected
   while (!signal.aborted && !connection.isClosed()) {
+    const began = monotonic(clock)
     const requests = connection.subscribe(`${CONSUMER_REQUESTS}.>`, { queue: QUEUE, max: MOST_AT_ONCE })
     const stop = () => requests.unsubscribe()
     signal.addEventListener('abort', stop, { once: true })
@@ -28,7 +29,8 @@ export const serveDeviceConsumers = async (connected: Connected, clock: Clock, s
     for await (const request of requests) answers.push(answer(connected, request))
     signal.removeEventListener('abort', stop)
     await Promise.all(answers)
-    await clock.sleep(PAUSE_MS, signal)
+    const left = ROUND_MS - (monotonic(clock) - began)
+    if (left > 0) await clock.sleep(left, signal)
   }
 }
 
