@@ -103,6 +103,12 @@ const measured = async (
       value: manyNamespaced.runs,
       peer: of(PEER_RUNS),
     },
+    {
+      name: 'requests to the API server until a cluster is Ready, flat',
+      unit: 'requests',
+      value: manyFlat.applying / MANY,
+    },
+    { name: 'requests to the API server until it is gone, flat', unit: 'requests', value: manyFlat.deleting / MANY },
     { name: 'CPU of the adapters, flat', unit: 'ms/run', value: manyFlat.cpuMs / manyFlat.runs },
     { name: 'RSS after all of it', unit: 'MiB', value: rssMiB, peer: of(PEER_RSS_MIB), target: atMost(128) },
     { name: 'peak RSS', unit: 'MiB', value: peakRssMiB },
@@ -125,10 +131,17 @@ const lives = async (fleet: Fleet, shape: Shape, say: BenchContext['say']) => {
 const crowd = async (ground: Ground, fleet: Fleet, shape: Shape, say: BenchContext['say']) => {
   say(`${MANY} clusters (${shape}) at once`)
   const [before, usedBefore] = [await ground.runs(), ground.adapter.usage().cpuMs]
+  const asked = [await ground.requests()]
   const { ids, took: ready } = await fleet.createMany(shape, MANY)
+  asked.push(await ground.requests())
   const gone = await fleet.deleteMany(ids)
   const cpuMs = ground.adapter.usage().cpuMs - usedBefore
-  return { ready, gone, runs: (await ground.runs()) - before, cpuMs }
+  const runs = (await ground.runs()) - before
+  // What is written beside the last reports.
+  await sleep(1_000)
+  asked.push(await ground.requests())
+  const [atFirst = 0, applied = 0, deleted = 0] = asked
+  return { ready, gone, runs, cpuMs, applying: applied - atFirst, deleting: deleted - applied }
 }
 
 /** What Kubernetes itself needs, without any help: milliseconds until each is gone, so many at a time. */

@@ -34,6 +34,8 @@ export interface Ground extends AsyncDisposable {
   pulse(): Promise<void>
   /** Runs of all tasks so far. */
   runs(): Promise<number>
+  /** Requests of the adapters to the API server so far. */
+  requests(): Promise<number>
 }
 
 export const openGround = async (stage: Stage): Promise<Ground> => {
@@ -64,13 +66,17 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
       })
       all.use(await startSentinel(stage))
     },
-    async runs() {
-      const { body } = await request(`http://127.0.0.1:${metrics}/metrics`)
-      const counts = (await body.text()).matchAll(/^hyperfleet_adapter_events_processed_total\{.*\} (\d+)$/gm)
-      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
-    },
+    runs: () => sumOf(metrics, 'hyperfleet_adapter_events_processed_total'),
+    requests: () => sumOf(metrics, 'rest_client_requests_total'),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
+}
+
+/** Of all series of a counter. */
+const sumOf = async (port: number, name: string): Promise<number> => {
+  const { body } = await request(`http://127.0.0.1:${port}/metrics`)
+  const counts = (await body.text()).matchAll(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'gm'))
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 const startAdapter = async (stage: Stage, metrics: number, apiUrl: string): Promise<MusterProcess> => {
