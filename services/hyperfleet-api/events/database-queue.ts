@@ -70,6 +70,7 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       wakeup.wake('events')
     },
     recordTaken: async () => {},
+    isAcknowledgedElsewhere: false,
     recordProgress: async () => {},
     unavailableReason: undefined,
     close: async () => {},

@@ -85,6 +85,7 @@ export const measureQueue = (
     deadLetters: (consumer, limit) => queue.deadLetters(consumer, limit),
     replay: (consumer, eventId) => queue.replay(consumer, eventId),
     recordTaken: (resourceId, reason) => queue.recordTaken(resourceId, reason),
+    isAcknowledgedElsewhere: queue.isAcknowledgedElsewhere,
     recordProgress: () => queue.recordProgress(),
     get unavailableReason() {
       return queue.unavailableReason

@@ -38,6 +38,8 @@ export interface EventQueue {
   replay(consumer: string, eventId: string): Promise<void>
   /** Notes events about this resource that consumers have taken without the API knowing, before equal ones are posted. */
   recordTaken(resourceId: string, reason: string): Promise<void>
+  /** Consumers can acknowledge without the API knowing. */
+  readonly isAcknowledgedElsewhere: boolean
   /** Notes what consumers have taken and acknowledged without the API knowing, before it is decided what a deletion waits for. */
   recordProgress(): Promise<void>
   /** Why events are not delivered at present, in a sentence; undefined when they are. */

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { messageOf } from '#lib/errors/message-of.ts'
+import type { EventQueue } from '../events/queue.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Reader } from '../storage/dialect.ts'
@@ -24,6 +26,8 @@ export type RecheckScope =
   | { readonly resources: readonly string[] }
   /** Those that wait for groups: few, and found by an index. */
   | 'groups'
+  /** Those that wait for groups of which none has anything left. */
+  | 'finished'
   /** Every deletion, for what changed while no process ran. */
   | 'all'
 
@@ -41,9 +45,7 @@ export const recheckDeletions = async (mutations: MutationContext, scope: Rechec
       await work()
     } catch (error) {
       isDone = false
-      mutations.log.warn('a deletion was not looked at again, which is done within a minute', {
-        error: error instanceof Error ? error.message : String(error),
-      })
+      logFailure(mutations, error)
     }
   }
   await attempt(async () => {
@@ -54,6 +56,9 @@ export const recheckDeletions = async (mutations: MutationContext, scope: Rechec
   return isDone
 }
 
+const logFailure = ({ log }: MutationContext, error: unknown): void =>
+  log.warn('a deletion was not looked at again, which is done within a minute', { error: messageOf(error) })
+
 const readDeletions = (
   reader: Reader,
   scope: RecheckScope,
@@ -62,6 +67,23 @@ const readDeletions = (
   if (scope === 'all') return deleting.execute()
   const waiting = deleting.where('awaited_groups', 'is not', null)
   if (scope === 'groups') return waiting.execute()
+  if (scope === 'finished')
+    // What groups have taken of earlier generations: see `readUnfinishedRuns`.
+    return waiting
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('event_deliveries as delivery')
+              .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
+              .select('delivery.event_sequence')
+              .whereRef('event.resource_id', '=', 'resources.id')
+              .whereRef('event.generation', '<', 'resources.generation')
+              .where('delivery.dead_time', 'is', null)
+              .where((is) => is.or([is('delivery.deliveries', '>', 0), is('delivery.is_pulled', '>', 0)])),
+          ),
+        ),
+      )
+      .execute()
   if ('event' in scope)
     return waiting
       .where('id', '=', (inner) => inner.selectFrom('events').select('resource_id').where('sequence', '=', scope.event))
@@ -101,17 +123,31 @@ const recheckDeletion = async (mutations: MutationContext, kind: string, id: str
 }
 
 const MINUTE_MS = 60_000
+/** Between looks at what clients of NATS have acknowledged there, while a deletion waits for it. */
+const ELSEWHERE_MS = 1_000
+
+interface Rechecked extends MutationContext {
+  readonly queue: Pick<EventQueue, 'isAcknowledgedElsewhere' | 'recordProgress'>
+}
 
 /**
  * Rechecks all deletions now and those that wait for groups every minute: an acknowledgement whose process ended before it
- * looked, and events that were given up or forgotten. Returns how to stop.
+ * looked, and events that were given up or forgotten. What is acknowledged elsewhere is asked for every second while a deletion
+ * waits for it. Returns how to stop.
  */
-export const startRechecks = (mutations: MutationContext): (() => Promise<void>) => {
+export const startRechecks = (mutations: Rechecked): (() => Promise<void>) => {
   const stop = new AbortController()
+  const pause = (ms: number) => delay(ms, undefined, { signal: stop.signal }).catch(() => undefined)
   const run = async (): Promise<void> => {
     for (let scope: RecheckScope = 'all'; !stop.signal.aborted; ) {
       if (await recheckDeletions(mutations, scope)) scope = 'groups'
-      await delay(MINUTE_MS, undefined, { signal: stop.signal }).catch(() => undefined)
+      const until = performance.now() + MINUTE_MS
+      const { queue } = mutations
+      while (queue.isAcknowledgedElsewhere && performance.now() < until && !stop.signal.aborted) {
+        await pause(ELSEWHERE_MS)
+        if (!(await recheckFinished(mutations))) break
+      }
+      await pause(until - performance.now())
     }
   }
   const running = run()
@@ -119,4 +155,16 @@ export const startRechecks = (mutations: MutationContext): (() => Promise<void>)
     stop.abort()
     await running
   }
+}
+
+/** @returns whether all were looked at; the log has what failed */
+const recheckFinished = async (mutations: Rechecked): Promise<boolean> => {
+  try {
+    if ((await readDeletions(mutations.database.kysely, 'groups')).length === 0) return true
+    await mutations.queue.recordProgress()
+  } catch (error) {
+    logFailure(mutations, error)
+    return false
+  }
+  return recheckDeletions(mutations, 'finished')
 }

@@ -98,6 +98,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       // A worker that may have taken it must not miss the equal one.
       await markTaken(database.kysely, waiting, clock.now())
     },
+    isAcknowledgedElsewhere: true,
     recordProgress: async () => {
       // Not while NATS is away: nothing can be taken there then, and what was is heard of when it is back.
       if (broker.unavailableReason === undefined) await sync()
