@@ -45,10 +45,18 @@ export const apiToken = async (plane: ControlPlane, account: string, namespace: 
 /** The cluster as the issuer of the API's callers, with what kustomize/base/api maps, and `hyperfleet-developer` as admin. */
 export const shippedIssuer = async (plane: ControlPlane, namespace: string): Promise<IssuerSettings> => {
   const { env = [] } = await containerIn('base/api/deployment.yaml')
-  const here = (text: string) => text.replaceAll(NAMESPACE, namespace)
-  const variables = new Map(env.map(({ name, value = '' }) => [name, here(value)]))
+  const variables = new Map(env.map(({ name, value = '' }) => [name, value.replaceAll(NAMESPACE, namespace)]))
   const roles = variableOf('authRoles')
   variables.set(roles, `${variables.get(roles)},system:serviceaccount:${namespace}:hyperfleet-developer=admin`)
+  return clusterIssuer(plane, variables)
+}
+
+/** The cluster as the issuer of the API's callers, with the mappings of these variables of the API's container. */
+export const clusterIssuer = async (
+  plane: ControlPlane,
+  mappings: ReadonlyMap<string, string>,
+): Promise<IssuerSettings> => {
+  const variables = new Map(mappings)
   const { issuer } = JSON.parse(await plane.kubectl('get', '--raw', '/.well-known/openid-configuration'))
   const keys = join(await temporaryFolder('jwks'), 'jwks.json')
   await writeFile(keys, await plane.kubectl('get', '--raw', '/openid/v1/jwks'))
