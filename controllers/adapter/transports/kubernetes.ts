@@ -1,7 +1,7 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { type Api, createApi } from '#operator/client/api.ts'
-import { ApiError, isConflict, isForbidden, isNotFound, NetworkError } from '#operator/client/errors.ts'
-import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
+import { type ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
@@ -9,7 +9,7 @@ import type { OtherHolders } from '../inventory/other-holders.ts'
 import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
-import { explainErrors } from './explain-errors.ts'
+import { explained } from './explain-kubernetes-errors.ts'
 import {
   conflictingManagers,
   isAppliedBy,
@@ -284,21 +284,3 @@ const collect = async (objects: AsyncIterable<KubeObject>): Promise<readonly Jso
 }
 
 const toJsonObject = (object: KubeObject): JsonObject => object as unknown as JsonObject
-
-const explained = explainErrors((error, otherwise, what) => {
-  if (error instanceof UnknownKindError) return new TaskError('InvalidManifest', error.message, { cause: error })
-  if (error instanceof NetworkError) return new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
-  if (!(error instanceof ApiError)) return undefined
-  const reason = isQuotaExceeded(error) ? 'QuotaExceeded' : error.status === 403 ? 'Forbidden' : otherwise
-  return new TaskError(reason, `${what}: ${error.message}${remedy(error)}`, { cause: error })
-})
-
-/** In the words of Kubernetes' admission of ResourceQuotas: it has no reason of its own. */
-const isQuotaExceeded = ({ status, message }: ApiError): boolean =>
-  status === 403 && message.includes('exceeded quota: ')
-
-const remedy = ({ status, message }: ApiError): string => {
-  if (status === 422 && /immutable/.test(message))
-    return ': set recreate_on_change: true to delete and create it instead'
-  return ''
-}

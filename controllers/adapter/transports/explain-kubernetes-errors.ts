@@ -1,0 +1,23 @@
+import { ApiError, NetworkError } from '#operator/client/errors.ts'
+import { UnknownKindError } from '#operator/client/rest-mapper.ts'
+import { TaskError } from '../run/task-error.ts'
+import { explainErrors } from './explain-errors.ts'
+
+/** What the Kubernetes API server fails with, as a run's failure: its reason, and where there is one, what to write instead. */
+export const explained = explainErrors((error, otherwise, what) => {
+  if (error instanceof UnknownKindError) return new TaskError('InvalidManifest', error.message, { cause: error })
+  if (error instanceof NetworkError) return new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
+  if (!(error instanceof ApiError)) return undefined
+  const reason = isQuotaExceeded(error) ? 'QuotaExceeded' : error.status === 403 ? 'Forbidden' : otherwise
+  return new TaskError(reason, `${what}: ${error.message}${remedy(error)}`, { cause: error })
+})
+
+/** In the words of Kubernetes' admission of ResourceQuotas: it has no reason of its own. */
+const isQuotaExceeded = ({ status, message }: ApiError): boolean =>
+  status === 403 && message.includes('exceeded quota: ')
+
+const remedy = ({ status, message }: ApiError): string => {
+  if (status === 422 && /immutable/.test(message))
+    return ': set recreate_on_change: true to delete and create it instead'
+  return ''
+}
