@@ -8,8 +8,15 @@ test('what is left is shared by the workers, and no shorter than its longest fil
 })
 
 test('a run that is twice as slow as the last one goes on twice as slow', () => {
-  const pace = { running: [{ expected: 20, ran: 30 }], waiting: [30], workers: 1 }
-  expect(estimateSecondsLeft({ ...pace, finished: [{ expected: 60, took: 120 }] })).toBe(70)
+  const pace = { running: [{ expected: 30, ran: 50 }], waiting: [30], workers: 1 }
+  expect(estimateSecondsLeft({ ...pace, finished: [{ expected: 50, took: 110 }] })).toBe(70)
+})
+
+test('short files that end first do not make a run look short whose files were never run before', () => {
+  const finished = Array.from({ length: 6 }, () => ({ expected: 60, took: 0.1 }))
+  const running = Array.from({ length: 4 }, () => ({ expected: 60, ran: 170 }))
+  const waiting = Array.from({ length: 40 }, () => 60)
+  expect(estimateSecondsLeft({ finished, running, waiting, workers: 4 })).toBeGreaterThan(500)
 })
 
 test('a few seconds of finished files say nothing of the pace', () => {

@@ -18,13 +18,20 @@ export interface Speed {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-/** So much must have been expected of finished files before what they took says how fast this run is; in seconds. */
+/** So much must have been expected of files before what they took says how fast this run is; in seconds. */
 const ENOUGH_TO_KNOW_THE_PACE = 30
 
-/** The time until the last file ends, in seconds: by what files took before, at the pace of this run so far. */
+/**
+ * The time until the last file ends, in seconds: by what files took before, at the pace of this run so far. Running ones count too,
+ * or the first to end, which are the short ones, would make a run look short whose files were never run before.
+ */
 export const estimateSecondsLeft = ({ finished, running, waiting, workers }: Speed): number => {
-  const expected = sum(finished.map((file) => file.expected))
-  const speed = expected < ENOUGH_TO_KNOW_THE_PACE ? 1 : sum(finished.map(({ took }) => took)) / expected
+  const expected = sum([
+    ...finished.map((file) => file.expected),
+    ...running.map((file) => Math.min(file.expected, file.ran)),
+  ])
+  const took = sum([...finished.map((file) => file.took), ...running.map((file) => file.ran)])
+  const speed = expected < ENOUGH_TO_KNOW_THE_PACE ? 1 : took / expected
   const rests = [
     ...running.map((file) => Math.max(0, file.expected * speed - file.ran)),
     ...waiting.map((seconds) => seconds * speed),
