@@ -55,6 +55,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   ],
   'hack/argocd/': ['test/e2e/argocd/', 'test/e2e/fire/', 'test/integration/docs/'],
   'hack/cluster/': ON_SERVERS,
+  'hack/cluster-api/': ['test/integration/providers/', 'test/integration/docs/'],
   'hack/controlplane/': ON_SERVERS,
   'hack/gobuild/': [],
   'hack/local-clusters/': ['test/integration/providers/', 'test/integration/docs/', 'test/e2e/'],
@@ -85,6 +86,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   '.dockerignore': ['test/integration/image/', 'hack/image/'],
   '.ci/': ['test/integration/docs/'],
   'biome.json': [],
+  'knip.json': [],
   '.gitignore': [],
   '.oxlintrc.json': [],
 }

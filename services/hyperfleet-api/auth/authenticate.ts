@@ -46,7 +46,7 @@ export const createAuthenticator = async (
   }
 }
 
-/** Several clusters may call themselves by one name; then their keys are all that tells them apart (API-136, API-153). @throws ConfigError */
+/** Several clusters may call themselves by one name; then their keys are all that tells them apart (API-136, API-154). @throws ConfigError */
 const rejectAmbiguous = (issuers: readonly Issuer[]): void => {
   for (const [at, { name, settings }] of issuers.entries())
     for (const other of issuers.slice(0, at)) {
@@ -76,7 +76,7 @@ interface Signer {
 
 /**
  * The one of the issuers of a name whose key has signed the token. One whose keys come by URL is asked after all others, as its
- * server may show their keys too, or hang (API-153). A token that several take is refused: it can't be told whose it is. Keys that
+ * server may show their keys too, or hang (API-154). A token that several take is refused: it can't be told whose it is. Keys that
  * can't be had don't keep the others' callers out.
  * @throws Problem
  */

@@ -115,7 +115,7 @@ describe('a token', () => {
     expect(await list(await first.token())).toBe(503)
   })
 
-  // API-153
+  // API-154
   test('whose key stands in a file is of that issuer, whatever keys another one of its name shows at its URL', async () => {
     const [pinned, thief] = [await testIssuer({ defaultRoles: ['reader'] }), await testIssuer()]
     const copied = await pinned.serve()
@@ -145,7 +145,7 @@ describe('a token', () => {
     }
   })
 
-  // API-153
+  // API-154
   test('of two issuers of one name with keys by URL is never taken: they are refused at the start', async () => {
     const [first, second] = [await testIssuer({ defaultRoles: ['reader'] }), await testIssuer()]
     const at = (url: string) => ({ ...second.settings, issuer: first.name, keys: { url } })
