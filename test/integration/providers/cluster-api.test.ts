@@ -1,0 +1,270 @@
+/** The provider `cluster-api`, kustomize/providers/cluster-api, as it is delivered, with Cluster API's own managers: from a pool to a kubeconfig that answers, and back. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { clusterApiMissing } from '#hack/cluster-api/missing.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { isDeep } from '#test/harness/deep.ts'
+import { type ClusterApiWorld, clusterApiWorld } from './cluster-api-world.ts'
+import { namespacesOf, PATIENCE } from './world.ts'
+
+const MISSING =
+  clusterApiMissing() ?? (isDeep ? undefined : 'five minutes, and a build of two: npm run test:deep has it')
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const HIVE = '/apis/hive.openshift.io/v1'
+const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2'
+const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2'
+
+interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+interface Deployment {
+  readonly metadata: { readonly name: string; readonly generation: number }
+  readonly spec: {
+    readonly clusterPoolRef?: { readonly poolName: string }
+    readonly clusterMetadata?: { readonly adminKubeconfigSecretRef?: { readonly name: string } }
+  }
+  readonly status?: {
+    readonly powerState?: string
+    readonly apiURL?: string
+    readonly conditions?: readonly Condition[]
+  }
+}
+
+interface Machine {
+  readonly spec: { readonly version: string }
+}
+
+interface List<T> {
+  readonly items: readonly T[]
+}
+
+describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () => {
+  let world: ClusterApiWorld
+  /** The pool's cluster, which has the name of its namespace. */
+  let name: string
+
+  beforeAll(async () => {
+    world = await clusterApiWorld()
+    await world.applyFolder('kustomize/providers/cluster-api')
+    await world.applyFolder('kustomize/providers/cluster-api/in-memory')
+    // The policy is in force a while after it was made.
+    await vi.waitFor(async () => {
+      const account = ['--as', `system:serviceaccount:${world.namespace}:cluster-api`, '-n', world.namespace]
+      const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...account)
+      await expect(refused).rejects.toThrow('was made by no ClusterPool')
+    }, PATIENCE)
+  }, 1_200_000)
+  afterAll(() => world?.[Symbol.asyncDispose]())
+
+  const get = <T>(path: string) => world.plane.rest<T>('GET', path)
+  const deployment = () => get<Deployment>(`${HIVE}/namespaces/${name}/clusterdeployments/${name}`)
+  const deployments = async () => (await get<List<Deployment>>(`${HIVE}/clusterdeployments`)).items
+  const condition = async (type: string) => (await deployment()).status?.conditions?.find((one) => one.type === type)
+  const names = async (path: string) =>
+    (await get<List<{ metadata: { name: string } }>>(path)).items.map(({ metadata }) => metadata.name)
+
+  test('CLUSTER-58: the pool that comes with it is filled by what Cluster API makes of its ClusterClass', async () => {
+    await world.applyFolder('kustomize/providers/cluster-api/pool')
+    name = await vi.waitFor(async () => {
+      const [one, ...others] = await deployments()
+      expect(others).toEqual([])
+      return one?.metadata.name ?? expect.fail('there is none yet')
+    }, PATIENCE)
+    await vi.waitFor(async () => expect(await condition('Ready')).toMatchObject({ status: 'True' }), PATIENCE)
+    expect(await get(`${CLUSTERS}/namespaces/${name}/clusters/${name}`)).toMatchObject({
+      spec: {
+        clusterNetwork: { services: { cidrBlocks: ['10.41.0.0/16'] } },
+        topology: { version: 'v1.36.3', classRef: { name: 'in-memory', namespace: world.namespace } },
+      },
+    })
+    expect(await names(`${CLUSTERS}/namespaces/${name}/machines`)).toHaveLength(2)
+  })
+
+  const secretOf = async (): Promise<string> => {
+    const reference = (await deployment()).spec.clusterMetadata?.adminKubeconfigSecretRef?.name
+    const path = `/api/v1/namespaces/${name}/secrets/${reference}`
+    return (await get<{ data: { kubeconfig: string } }>(path)).data.kubeconfig
+  }
+
+  test('CLUSTER-58: claimed, its kubeconfig works with kubectl, and the manager reaches it', async () => {
+    await world.apply(`
+apiVersion: hive.openshift.io/v1
+kind: ClusterClaim
+metadata: {name: mine, namespace: ${world.namespace}}
+spec: {clusterPoolName: cluster-api}
+`)
+    await world.plane.kubectl(
+      'wait',
+      'clusterclaim/mine',
+      `--namespace=${world.namespace}`,
+      '--for=condition=ClusterRunning',
+      '--timeout=120s',
+    )
+    const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
+    await writeFile(file, Buffer.from(await secretOf(), 'base64'))
+    const listed = await world.plane.kubectl('get', 'namespaces', '--output=name', `--kubeconfig=${file}`)
+    expect(listed.trim().split('\n')).toContain('namespace/kube-system')
+    await vi.waitFor(async () => expect(await condition('Unreachable')).toMatchObject({ status: 'False' }), PATIENCE)
+    const nodes = await world.plane.kubectl('get', 'nodes', '--output=name', `--kubeconfig=${file}`)
+    expect(nodes.trim().split('\n')).toHaveLength(2)
+  })
+
+  const change = (spec: object) =>
+    world.plane.rest('PATCH', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`, { spec })
+  const untilReady = () =>
+    vi.waitFor(async () => {
+      const { metadata, status } = await deployment()
+      const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+      expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation })
+    }, PATIENCE)
+  const machines = () => get<List<Machine>>(`${CLUSTERS}/namespaces/${name}/machines`)
+
+  test('CLUSTER-60: hibernated it has no workers, and its API server still answers; it gets them again', async () => {
+    const kubeconfig = await secretOf()
+    await change({ powerState: 'Hibernating' })
+    await vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe('Hibernating'), PATIENCE)
+    expect((await machines()).items).toHaveLength(1)
+    expect(await namespacesOf(kubeconfig)).toContain('kube-system')
+    await change({ powerState: 'Running' })
+    await vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe('Running'), PATIENCE)
+    expect((await machines()).items).toHaveLength(2)
+    expect(await secretOf()).toBe(kubeconfig)
+  })
+
+  test('CLUSTER-60: another image set is another release, and it is Ready when all its machines are of that', async () => {
+    await change({ provisioning: { imageSetRef: { name: 'kubernetes-v1.36.4' } } })
+    await untilReady()
+    expect((await machines()).items.map(({ spec }) => spec.version)).toEqual(['v1.36.4', 'v1.36.4'])
+  })
+
+  test('CLUSTER-59: what Cluster API refuses is told by the ClusterDeployment, in its words, and the cluster stays as it is', async () => {
+    await change({ provisioning: { imageSetRef: { name: 'openshift-v4.20' } } })
+    await vi.waitFor(
+      async () => expect(await told(name)).toContain('version must be a valid semantic version'),
+      PATIENCE,
+    )
+    expect((await machines()).items.map(({ spec }) => spec.version)).toEqual(['v1.36.4', 'v1.36.4'])
+    await change({ provisioning: { imageSetRef: { name: 'kubernetes-v1.36.4' } } })
+    await untilReady()
+  })
+
+  /** All that its conditions say. */
+  const told = async (of: string): Promise<string> => {
+    const { status } = await get<Deployment>(`${HIVE}/namespaces/${of}/clusterdeployments/${of}`)
+    return (status?.conditions ?? []).map(({ message }) => message).join('\n')
+  }
+
+  test('CLUSTER-59: a cluster that Cluster API says can’t be made is told by its ClusterDeployment, in its words', async () => {
+    await world.apply(`
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: unfinished, namespace: ${world.namespace}}
+spec:
+  infrastructure:
+    templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: of-no-cloud}
+  controlPlane:
+    templateRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: in-memory}
+    machineInfrastructure:
+      templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: in-memory}
+---
+apiVersion: hive.openshift.io/v1
+kind: ClusterPool
+metadata: {name: unfinished, namespace: ${world.namespace}}
+spec:
+  size: 1
+  baseDomain: example.com
+  platform: {none: {}}
+  imageSetRef: {name: kubernetes-v1.36.3}
+  labels: {provider: cluster-api, cluster-class: unfinished}
+  customizationRef: {name: without-workers}
+---
+apiVersion: hive.openshift.io/v1
+kind: ClusterDeploymentCustomization
+metadata: {name: without-workers, namespace: ${world.namespace}}
+spec:
+  installConfigPatches: [{op: remove, path: /compute}]
+`)
+    const ofPool = async () =>
+      (await deployments()).find(({ spec }) => spec.clusterPoolRef?.poolName === 'unfinished')?.metadata.name
+    await vi.waitFor(
+      async () =>
+        expect(await told((await ofPool()) ?? '')).toMatch(/Cluster API: ClusterClass is not successfully reconciled/),
+      PATIENCE,
+    )
+    await world.plane.rest('DELETE', `${HIVE}/namespaces/${world.namespace}/clusterpools/unfinished`)
+    await vi.waitFor(async () => expect(await ofPool()).toBeUndefined(), PATIENCE)
+  })
+
+  /** Those of these kinds in the namespace of the cluster, as `kind/name`. */
+  const find = async (kinds: string, ...more: readonly string[]): Promise<readonly string[]> =>
+    (await world.plane.kubectl('get', kinds, `--namespace=${name}`, '--output=name', ...more))
+      .split('\n')
+      .filter(Boolean)
+  const hold = (path: string, finalizers: readonly string[]) =>
+    world.plane.rest('PATCH', path, { metadata: { finalizers } })
+
+  test('CLUSTER-61: released, its kubeconfig goes first, then what Cluster API made, and nothing is left', async () => {
+    const kubeconfig = await secretOf()
+    const made =
+      'clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io,kubeadmcontrolplanes,devclusters,devmachines,kubeadmconfigs'
+    expect(await find(made)).toHaveLength(9)
+    const [secret, controlPlane] = [
+      `/api/v1/namespaces/${name}/secrets/${name}-admin-kubeconfig`,
+      `${CONTROL_PLANES}/namespaces/${name}/${(await find('kubeadmcontrolplanes'))[0]?.replace(/.*\//, 'kubeadmcontrolplanes/')}`,
+    ]
+    const { metadata } = await get<{ metadata: { finalizers: string[] } }>(controlPlane)
+    await hold(secret, ['muster.dev/test'])
+    await hold(controlPlane, [...metadata.finalizers, 'muster.dev/test'])
+
+    await world.plane.rest('DELETE', `${HIVE}/namespaces/${world.namespace}/clusterclaims/mine`)
+    await vi.waitFor(async () => expect(await report()).toContain('its kubeconfig is still there'), PATIENCE)
+    const cluster = () =>
+      get<{ metadata: { deletionTimestamp?: string } }>(`${CLUSTERS}/namespaces/${name}/clusters/${name}`)
+    expect((await cluster()).metadata.deletionTimestamp).toBeUndefined()
+
+    await hold(secret, [])
+    await vi.waitFor(
+      async () => expect(await report()).toMatch(/its Cluster is still there.*KubeadmControlPlane/i),
+      PATIENCE,
+    )
+    expect(await find('devclusters')).toHaveLength(1)
+    // Cluster API's own stay: without its control plane's, the machines would wait for it for ever.
+    const { metadata: held } = await get<{ metadata: { finalizers: string[] } }>(controlPlane)
+    await hold(
+      controlPlane,
+      held.finalizers.filter((finalizer) => finalizer !== 'muster.dev/test'),
+    )
+
+    await vi.waitFor(async () => expect(await find(made)).toEqual([]), PATIENCE)
+    await vi.waitFor(
+      async () =>
+        expect(await deployments()).not.toContainEqual(
+          expect.objectContaining({ metadata: expect.objectContaining({ name }) }),
+        ),
+      PATIENCE,
+    )
+    await vi.waitFor(
+      async () => expect(await find('secrets', '--selector=cluster.x-k8s.io/cluster-name')).toEqual([]),
+      PATIENCE,
+    )
+    expect(await find('secrets', '--selector=muster.dev/adapter')).toEqual([])
+    await expect(namespacesOf(kubeconfig)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  })
+
+  /** What the adapter says of the cluster. */
+  const report = async (): Promise<string> => {
+    const clusters = await world.call<{ items: { id: string; spec: { clusterDeployment?: { name: string } } }[] }>(
+      'GET',
+      '/clusters',
+    )
+    const id = clusters?.items.find(({ spec }) => spec.clusterDeployment?.name === name)?.id
+    return JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))
+  }
+})
