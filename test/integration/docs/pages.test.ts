@@ -70,6 +70,7 @@ describe('commands', () => {
         "docs/install-production.md: npm run image -- --tag registry.example.com/platform/muster:v0.1.0: it builds, pushes and signs at a registry of your own",
         "docs/install-production.md: kubectl wait application/muster-here -n argocd --for=jsonpath='{.status.health.status}'=Healthy --timeout=15m: it needs the Argo CD and the nodes of your cluster",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
+        "docs/providers.md: kubectl apply -k kustomize/providers/cluster-api: it needs Cluster API; test/integration/providers/cluster-api.test.ts applies the same folders",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
         "docs/troubleshoot/deletions.md: kubectl get clusterdeployments -A -o json | jq '[.items[].metadata | .namespace + "/" + .name]' >known.json: it needs clusters without a ClusterDeployment; docs/disaster-recovery.md has the same list",
         "docs/troubleshoot/nats.md: kubectl get secret nats-fleet -n hyperfleet-system -o jsonpath='{.data.seed}' | base64 -d > fleet.nk: the nats command is no part of the checkout",
