@@ -12,5 +12,10 @@ export const environment = () =>
       },
       { description: 'One variable.' },
     ),
-    { description: 'Environment variables for the installer.', maxItems: 256, 'x-kubernetes-list-type': 'atomic' },
+    {
+      description:
+        'Environment variables for the installer. They may hold secrets, so the record in the HyperFleet API has none of them.',
+      maxItems: 256,
+      'x-kubernetes-list-type': 'atomic',
+    },
   )

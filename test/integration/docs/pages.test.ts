@@ -27,6 +27,19 @@ describe('links', () => {
   })
 })
 
+describe('the way of a new user', () => {
+  const way =
+    pageAt('docs/README.md')
+      ?.text.split('\n')
+      .filter((line) => /^[2-6]\. /.test(line)) ?? []
+  const pages = way.flatMap((line) => [...line.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, file]) => `docs/${file}`))
+
+  test.each(pages)('%s ends with where to go next', (path) => {
+    const last = pageAt(path)?.text.trimEnd().split('\n\n').at(-1) ?? ''
+    expect(last).toMatch(/\]\([\w/-]+\.md/)
+  })
+})
+
 describe('paths', () => {
   test.each(PAGES.map((page) => [page.path, page] as const))('that %s names are there', (_, { text }) => {
     const named = [...text.matchAll(/`([a-z]+\/[\w./*{},-]+)`/g)].map(([, path]) => path ?? '')

@@ -94,7 +94,7 @@ export const apiCall = (description: string) =>
         Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], { description: 'HTTP method; GET when left out.' }),
       ),
       url: template('A path of the HyperFleet API, with or without /api/hyperfleet/v1.'),
-      timeout: duration('How long one try may take; 10s when left out.'),
+      timeout: duration('How long one try may take; hyperfleetAPI.timeout when left out.'),
       retry_attempts: Type.Optional(
         Type.Integer({ description: 'Tries in all; 3 when left out.', minimum: 0, maximum: 20 }),
       ),
