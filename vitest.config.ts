@@ -11,6 +11,9 @@ const ON_KIND = [
   'test/integration/docker/private.test.ts',
 ]
 
+/** What stands on Go programs that a whole run builds beside the tests of its first part. */
+const BUILT_LATER = ['test/integration/providers/cluster-api.test.ts']
+
 /** From commit to workload: with processes of this machine, or on kind. */
 const GITOPS = ['test/e2e/argocd/*.test.ts']
 
@@ -19,7 +22,7 @@ const gitOpsHere = process.env[WHOLE_RUN] === undefined || kindClusterMissing() 
 
 /**
  * One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness), `kind` on a cluster in
- * Docker. What both can do, GitOps from commit to workload, is in both, so that it can be tried without Docker.
+ * Docker, or on programs that are built meanwhile. What both can do, GitOps from commit to workload, is in both, so that it can be tried without Docker.
  */
 export default defineConfig({
   test: {
@@ -48,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_KIND, ...(gitOpsHere ? [] : GITOPS)],
+          exclude: [...configDefaults.exclude, ...ON_KIND, ...BUILT_LATER, ...(gitOpsHere ? [] : GITOPS)],
           globalSetup: ['test/harness/global.ts', 'test/harness/shared-control-plane.ts'],
         },
       },
@@ -56,7 +59,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'kind',
-          include: [...ON_KIND, ...GITOPS],
+          include: [...ON_KIND, ...BUILT_LATER, ...GITOPS],
           env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/global.ts'],
           // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are

@@ -5,6 +5,7 @@
 import { parseCLI } from 'vitest/node'
 import { ARGOCD } from './argocd/binaries.ts'
 import { CHROMIUM } from './chromium/missing.ts'
+import { CLUSTER_API } from './cluster-api/binaries.ts'
 import { CONTROL_PLANE, NODE_KUBERNETES } from './controlplane/binaries.ts'
 import { ensureInstalled } from './debian/install.ts'
 import { DEBOOTSTRAP } from './debian/root.ts'
@@ -45,14 +46,17 @@ const wants = (parts: RegExp): boolean => filter.length === 0 || filter.some((pa
 /** Whether a Docker engine of its own and a kind cluster in it are needed. */
 const onKind = wants(/kind|docker|conformance|argocd/)
 
-/** Minutes of building that only tests on a real kubelet need: a whole run does it beside the tests that do without. */
-const kindBuilds: Preparation['builds'] = onKind
-  ? [
-      { set: NODE_KUBERNETES, seconds: 60 },
-      { set: NODE_PROGRAMS, seconds: 150 },
-      { set: CALICO, seconds: 120 },
-    ]
-  : []
+/** Minutes of building that only the second part of a whole run needs: it is done beside the tests of the first. */
+const laterBuilds: Preparation['builds'] = [
+  ...(onKind
+    ? [
+        { set: NODE_KUBERNETES, seconds: 60 },
+        { set: NODE_PROGRAMS, seconds: 150 },
+        { set: CALICO, seconds: 120 },
+      ]
+    : []),
+  ...(wants(/providers|cluster-api/) ? [{ set: CLUSTER_API, seconds: 120 }] : []),
+]
 
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium, podman or Docker their tests skip. */
 const preparation: Preparation = {
@@ -82,21 +86,21 @@ const attempt = async (what: string, work: () => Promise<void>): Promise<readonl
 
 const prepareServers = () =>
   attempt('preparing the test servers', async () => {
-    for (const line of announce({ ...preparation, builds: [...preparation.builds, ...kindBuilds] })) say(line)
+    for (const line of announce({ ...preparation, builds: [...preparation.builds, ...laterBuilds] })) say(line)
     await sweepFoldersOfTheDead()
     for (const { set } of preparation.builds) await ensureBinaries(set, say)
     if (install) await ensureInstalled(preparation.installs, say)
   })
 
-const prepareKind = () =>
-  attempt('preparing kind', async () => {
-    for (const { set } of kindBuilds) await ensureBinaries(set, say)
+const prepareSecondPart = () =>
+  attempt('preparing the second part', async () => {
+    for (const { set } of laterBuilds) await ensureBinaries(set, say)
     if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
   })
 
 const unprepared = [...(await prepareServers())]
-const preparingKind = prepareKind()
-const kindIsReady = async (): Promise<void> => void unprepared.push(...(await preparingKind))
+const preparingSecondPart = prepareSecondPart()
+const secondPartIsReady = async (): Promise<void> => void unprepared.push(...(await preparingSecondPart))
 const failedChecks = await runChecks(say)
 const {
   tally: tests,
@@ -107,8 +111,8 @@ const {
     filter,
     options,
     parts: everything
-      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: kindIsReady }]
-      : [{ projects: [], ready: kindIsReady }],
+      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: secondPartIsReady }]
+      : [{ projects: [], ready: secondPartIsReady }],
     // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,
     ...(changedSince !== undefined && {

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clusterApiMissing } from '#hack/cluster-api/missing.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { isDeep } from '#test/harness/deep.ts'
 import { type ClusterApiWorld, clusterApiWorld } from './cluster-api-world.ts'
 import { namespacesOf, PATIENCE } from './world.ts'
 
-const MISSING =
-  clusterApiMissing() ?? (isDeep ? undefined : 'five minutes, and a build of two: npm run test:deep has it')
+const MISSING = clusterApiMissing()
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -87,8 +85,12 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
     expect(await names(`${CLUSTERS}/namespaces/${name}/machines`)).toHaveLength(2)
   })
 
+  /** The ClusterDeployment names it a moment after the installation (CLUSTER-18). */
   const secretOf = async (): Promise<string> => {
-    const reference = (await deployment()).spec.clusterMetadata?.adminKubeconfigSecretRef?.name
+    const reference = await vi.waitFor(async () => {
+      const named = (await deployment()).spec.clusterMetadata?.adminKubeconfigSecretRef?.name
+      return named ?? expect.fail('no Secret is named yet')
+    }, PATIENCE)
     const path = `/api/v1/namespaces/${name}/secrets/${reference}`
     return (await get<{ data: { kubeconfig: string } }>(path)).data.kubeconfig
   }
