@@ -3,6 +3,7 @@ import { api, apiEmbedded } from './api/api.ts'
 import { apiClaims } from './api/claims.ts'
 import { apiGaps } from './api/gaps.ts'
 import { apiGrowth } from './api/growth.ts'
+import { clusters } from './clusters/clusters.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
 import { fleetSimulation } from './fleet/simulation.ts'
@@ -33,6 +34,7 @@ export const catalogue: readonly Bench[] = [
   apiClaims,
   apiGaps,
   pool,
+  clusters,
   fleet,
   fleetSimulation,
 ]

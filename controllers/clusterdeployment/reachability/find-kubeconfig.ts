@@ -20,6 +20,8 @@ import { findForeignSecret } from './own-secret.ts'
 
 /** Between looks, in milliseconds: Secrets are not watched, and many a provider makes none. */
 const BACKOFF: Backoff = { initial: 1_000, factor: 2, max: 300_000, jitter: 0.2 }
+/** When another writer was first, mostly the pass that says that it is installed. A claim may have the cluster by now. Milliseconds. */
+const OVERTAKEN_MS = 100
 
 /** Until the ClusterDeployment says all, and the daemon is ended for that. @throws ApiError, NetworkError */
 export const findAdminKubeconfig =
@@ -29,9 +31,9 @@ export const findAdminKubeconfig =
     try {
       for (let looks = 1; !signal.aborted; looks += 1) {
         const finding = await look(api, context.object)
-        if (finding === undefined) looks = 1
+        if (finding === undefined) looks = 0
         else findings.record(context.object, 'kubeconfig', finding)
-        await clock.sleep(backoffDelay(BACKOFF, looks, Math.random()), signal)
+        await clock.sleep(looks === 0 ? OVERTAKEN_MS : backoffDelay(BACKOFF, looks, Math.random()), signal)
       }
     } finally {
       findings.forget(context.object, 'kubeconfig')
