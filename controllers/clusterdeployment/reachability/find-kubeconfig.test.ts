@@ -37,7 +37,7 @@ test('overtaken by the pass that writes the status, it looks again within a tent
     },
   } as unknown as Api
   const [clock, ending] = [manualClock(), new AbortController()]
-  const context = { api, object: cluster, clock, signal: ending.signal } as DaemonContext<ClusterDeployment>
+  const context = { api, object: cluster, clock, signal: ending.signal } as unknown as DaemonContext<ClusterDeployment>
   const daemon = findAdminKubeconfig(new Findings())(context)
   await clock.advance('300ms')
   ending.abort()
