@@ -2,7 +2,7 @@ import type { Bench, BenchContext } from '../definition.ts'
 import { upTo } from '../in-parallel.ts'
 import { median, percentile } from '../measure/statistics.ts'
 import type { Figure } from '../report/row.ts'
-import { claim, fill, remove, removeLab, run, untilReady } from './pool.ts'
+import { claim, fill, hibernate, remove, removeLab, untilReady } from './pool.ts'
 import { type RunningUp, startUp, timeOnce } from './up.ts'
 
 /** As many as the quota of the service that `npm run up` starts. */
@@ -54,7 +54,7 @@ const atOnce = async ({ server, memory }: RunningUp, { say }: BenchContext): Pro
   const took = await fill(server, AT_ONCE)
   const { own, proportional } = memory()
   say('all of them to sleep')
-  await run(server, 0)
+  await hibernate(server)
   const asleep = memory().proportional
   await remove(server)
   return [

@@ -77,12 +77,13 @@ export const untilReady = async (server: ApiServer, size: number): Promise<void>
   })
 }
 
-/** Changes how many run; the others sleep. Resolves when the pool says that it is so. */
-export const run = async (server: ApiServer, runningCount: number): Promise<void> => {
-  await server.request('PATCH', POOL, { spec: { runningCount } })
-  await until(`${runningCount} running clusters`, async () => {
-    const { status } = (await server.request('GET', POOL)) as ClusterPool
-    return status?.ready === runningCount ? true : undefined
+/** Resolves when each cluster of the pool says that it sleeps. */
+export const hibernate = async (server: ApiServer): Promise<void> => {
+  await server.request('PATCH', POOL, { spec: { runningCount: 0 } })
+  await until('the sleep of all clusters', async () => {
+    const { items } = (await server.request('GET', pathOf(ClusterDeployment))) as { items: ClusterDeployment[] }
+    const own = items.filter(({ spec }) => spec.clusterPoolRef?.poolName === NAME)
+    return own.every(({ status }) => status?.powerState === 'Hibernating') ? true : undefined
   })
 }
 

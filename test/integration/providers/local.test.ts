@@ -39,12 +39,19 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]()
 })
 
+/** What the policy that comes with the provider says. */
+const NOT_OF_A_POOL = 'was made by no ClusterPool'
+
 const readiness = async (): Promise<string | undefined> =>
   (await world.task(ADAPTER)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
 /** With the API of the test for their API, in the namespace of the test, and the service of the test for theirs. */
 const declareProvider = async (secrets: string): Promise<void> => {
   const { plane, namespace } = world
+  // As of a pool: the policy lets the task write into no other.
+  await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
+    metadata: { labels: { 'hive.openshift.io/clusterpool-uid': 'uid-of-pool' } },
+  })
   const text = (await plane.kubectl('kustomize', 'kustomize/providers/local'))
     .replaceAll('hyperfleet-system', namespace)
     .replaceAll(/muster-cluster-local/g, `muster-cluster-local-${namespace}`)
@@ -54,6 +61,8 @@ const declareProvider = async (secrets: string): Promise<void> => {
     .replaceAll('/var/run/secrets/local-clusters', secrets)
   const paths: Readonly<Record<string, string>> = {
     ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
     ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
     ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
     AdapterTask: `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks`,
@@ -105,6 +114,26 @@ test('a cluster that asks for no provider gets none, and does not wait for one',
   await world.pulse(id)
   await untilReady(id)
   expect(await clustersOfService()).toEqual([])
+})
+
+test('attack: a record that names a namespace which no pool made has nothing written there, over a Secret of that name least of all', async () => {
+  const victim = await world.plane.namespace('victim')
+  const path = `/api/v1/namespaces/${victim}/secrets`
+  const secret = { metadata: { name: 'payroll-admin-kubeconfig' }, stringData: { kubeconfig: 'of another team' } }
+  await world.plane.rest('POST', path, secret)
+  const before = await world.object(`${path}/payroll-admin-kubeconfig`)
+  const { id } = await register('payroll', LOCAL, { clusterDeployment: { namespace: victim, name: 'payroll' } })
+  await world.pulse(id)
+  // CLUSTER-62
+  await vi.waitFor(
+    async () => expect(JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))).toContain(NOT_OF_A_POOL),
+    PATIENCE,
+  )
+  expect(await world.object(`${path}/payroll-admin-kubeconfig`)).toEqual(before)
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulse(id, 'Deleting')
+  await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
+  expect(await world.object(`${path}/payroll-admin-kubeconfig`)).toEqual(before)
 })
 
 let first: Cluster
