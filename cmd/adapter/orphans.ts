@@ -2,7 +2,7 @@ import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapt
 import { fileToken } from '#controllers/adapter/http/bearer-token.ts'
 import { HttpClient, RequestError } from '#controllers/adapter/http/client.ts'
 import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
-import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
+import { listOrphans, type Orphan, pruneOrphans, type UnclearObject } from '#controllers/adapter/inventory/orphans.ts'
 import { systemClock } from '#operator/index.ts'
 import { Failure } from '../failure.ts'
 import { withApiServer } from '../with-api-server.ts'
@@ -26,7 +26,8 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
       process.stdout.write(
         output === 'json' ? `${JSON.stringify(orphans.map(toRecord), undefined, 2)}\n` : toText(orphans),
       )
-      if (!prune) return
+      const unclear = orphans.flatMap((orphan) => orphan.unclear)
+      if (!prune) return failIfUnclear(unclear)
       const { deleted, waiting } = await pruneOrphans(orphans, reading)
       const heldCount = orphans.filter(({ held }) => held !== undefined).length
       if (heldCount > 0)
@@ -41,6 +42,7 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
         process.stderr.write(
           `${waiting} wait for others that are still there, or are written all the time: run it again later\n`,
         )
+      failIfUnclear(unclear)
     })
   } catch (error) {
     if (error instanceof RequestError) throw new Failure(`--hyperfleet-url: ${error.message}`, { cause: error })
@@ -50,7 +52,16 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
   }
 }
 
-const toRecord = ({ inventory: { metadata, spec }, why, held, objects, proves }: Orphan) => ({
+/** @throws Failure */
+const failIfUnclear = (unclear: readonly UnclearObject[]): void => {
+  if (unclear.length === 0) return
+  const namespaces = [...new Set(unclear.map(({ unread }) => unread))].join(', ')
+  throw new Failure(
+    `${unclear.length} may be of tasks in ${namespaces}, and were left alone: ask for the right to list adapterinventories and get adaptertasks there`,
+  )
+}
+
+const toRecord = ({ inventory: { metadata, spec }, why, held, objects, proves, unclear }: Orphan) => ({
   inventory: metadata.name,
   task: spec.task,
   resource: spec.resourceId,
@@ -58,6 +69,7 @@ const toRecord = ({ inventory: { metadata, spec }, why, held, objects, proves }:
   held: held !== undefined,
   objects: objects.map(({ entry }) => toReference(entry)),
   proofOf: proves.map(toReference),
+  unclear: unclear.map(({ entry }) => toReference(entry)),
 })
 
 const toReference = ({ kind, namespace, name, url }: InventoryObject) => url ?? { kind, namespace, name }
@@ -69,11 +81,15 @@ const toText = (orphans: readonly Orphan[]): string =>
   orphans.length === 0
     ? 'nothing is left of tasks and resources that are gone\n'
     : orphans
-        .map(({ inventory: { spec }, why, held, objects, proves }) => {
+        .map(({ inventory: { spec }, why, held, objects, proves, unclear }) => {
           const lines = [
             ...objects.map(({ entry }) => `    ${toLine(entry)}\n`),
             ...proves.map(
               (entry) => `    ${toLine(entry)}  in use elsewhere, this inventory alone proves whose it is\n`,
+            ),
+            ...unclear.map(
+              ({ entry, unread }) =>
+                `    ${toLine(entry)}  may be a task's of the namespace ${unread}, which you may not read\n`,
             ),
           ]
           return `${spec.task}  ${spec.resourceId}  ${why}${held === undefined ? '' : '  held'}\n${lines.length === 0 ? '    nothing, its inventory alone\n' : lines.join('')}`

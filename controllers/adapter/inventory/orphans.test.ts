@@ -24,7 +24,14 @@ const entry = {
   propagationPolicy: 'Background',
 } as const
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n', uid: 'u' } }
-const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }], proves: [] } as const
+const orphan = {
+  inventory,
+  why: 'TaskGone',
+  held: undefined,
+  objects: [{ entry, object }],
+  proves: [],
+  unclear: [],
+} as const
 
 const CONFIG_MAP = '/api/v1/namespaces/n/configmaps/a'
 const INVENTORIES = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adapterinventories'

@@ -32,6 +32,14 @@ export interface Orphan {
    * other one has applied them. ADAPTER-96.
    */
   readonly proves: readonly InventoryObject[]
+  /** Objects that a task of another namespace may have: they stay, and so does the inventory. ADAPTER-117. */
+  readonly unclear: readonly UnclearObject[]
+}
+
+export interface UnclearObject {
+  readonly entry: InventoryObject
+  /** The namespace, whose inventories and tasks the person that asks may not read. */
+  readonly unread: string
 }
 
 export interface OrphanedObject {
@@ -76,7 +84,8 @@ export const listOrphans = async ({
     const found = await Promise.all(entries.map((entry) => findObject(api, kinds, inventory, entry, signal)))
     const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
     const proves = inventory.spec.objects.filter((entry) => isProofOf(entry, inUse.get(keyOfEntry(entry))))
-    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []), proves })
+    const objects = found.filter((one) => one !== undefined)
+    orphans.push({ inventory, why, held, objects: objects.filter(isSeen), proves, unclear: objects.filter(isUnclear) })
   }
   return orphans
 }
@@ -97,21 +106,24 @@ export const pruneOrphans = async (
   const findUsed = (of: readonly OrphanedObject[]) => findInUse(of, { api, namespace, apiClient, signal })
   // After the objects were seen: taking one later changes it.
   let inUse = await findUsed(orphans.flatMap(({ objects }) => objects))
-  for (const { inventory, why, objects, held, proves } of orphans) {
+  for (const { inventory, why, objects, held, proves, unclear } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
     if (!isStill) continue
+    // It may be the proof of whose an object is that was taken meanwhile: the next list says.
+    let isTaken = unclear.length > 0
     const refresh = async (of: readonly OrphanedObject[]): Promise<readonly OrphanedObject[]> => {
       const found = await Promise.all(of.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
-      return found.flatMap((one) => one ?? [])
+      const objects = found.filter((one) => one !== undefined)
+      isTaken ||= objects.some(isUnclear)
+      return objects.filter(isSeen)
     }
     const isFree = ({ entry }: OrphanedObject) => !inUse.has(keyOfEntry(entry))
     const { name, namespace: where, uid, resourceVersion } = inventory.metadata
     const asked = new Set<InventoryObject>()
     let left: readonly OrphanedObject[] = objects.filter(isFree)
-    // It may be the proof of whose an object is that was taken meanwhile: the next list says.
-    let isTaken = left.length < objects.length
+    isTaken ||= left.length < objects.length
     let attempts = 0
     for (let next = nextToGo(left, asked); next.length > 0; next = nextToGo(left, asked)) {
       let isChanged = false
@@ -226,6 +238,9 @@ const whyGone = async (
   }
 }
 
+const isUnclear = (found: OrphanedObject | UnclearObject): found is UnclearObject => 'unread' in found
+const isSeen = (found: OrphanedObject | UnclearObject): found is OrphanedObject => !isUnclear(found)
+
 /** Undefined when it is not there, is not the one that was applied, or is a task's of another namespace. */
 const findObject = async (
   api: Api,
@@ -233,7 +248,7 @@ const findObject = async (
   { metadata, spec }: AdapterInventory,
   entry: InventoryObject,
   signal: AbortSignal,
-): Promise<OrphanedObject | undefined> => {
+): Promise<OrphanedObject | UnclearObject | undefined> => {
   if (entry.url !== undefined) return { entry, object: undefined }
   try {
     const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
@@ -248,6 +263,7 @@ const findObject = async (
     if (found === undefined || !isOwn(found, ownership)) return undefined
     // Whether its resource is there, another HyperFleet API may have to say: that its task is there is enough. ADAPTER-112.
     const isHeld = await isHeldElsewhere(found, { api, namespace: metadata.namespace ?? 'default' })
+    if (typeof isHeld === 'object') return { entry, unread: isHeld.unread }
     return isHeld ? undefined : { entry, object: found }
   } catch (error) {
     if (error instanceof UnknownKindError) return undefined

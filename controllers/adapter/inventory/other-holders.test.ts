@@ -72,6 +72,32 @@ describe('ADAPTER-96: another task has an object', () => {
   })
 })
 
+describe('ADAPTER-113: a task of another namespace has an object', () => {
+  const elsewhere = (uid?: string) => {
+    const cluster = new MemoryCluster()
+    const base = API.replace(/n$/, 'elsewhere')
+    const inventory = {
+      kind: 'AdapterInventory',
+      metadata: { name: 'one', namespace: 'elsewhere', uid: 'mark', resourceVersion: '1' },
+      spec: { task: 'dns', adapter: 'dns', resourceId: 'c1', objects: [{ ...ENTRY, ...(uid && { uid }) }] },
+    }
+    cluster.stored.set(`${base}/adapterinventories/one`, inventory)
+    cluster.stored.set(`${base}/adaptertasks/dns`, { kind: 'AdapterTask', metadata: { name: 'dns' } })
+    const api = createApi({ request: (sent: ApiRequest) => cluster.request(sent) } as unknown as Transport)
+    const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock: manualClock() })
+    return others.findElsewhere(OBJECT, ['muster-adapter-elsewhere/dns'], signal)
+  }
+
+  test('when its inventory has this one, or may have it, as the answer was lost', async () => {
+    expect(await elsewhere('u')).toMatchObject({ isCertain: true })
+    expect(await elsewhere()).toMatchObject({ isCertain: true })
+  })
+  // ADAPTER-116
+  test('but not for one of the same name that was there before', async () => {
+    expect(await elsewhere('an earlier one')).toBeUndefined()
+  })
+})
+
 describe('ADAPTER-98: an inventory whose creation was not answered', () => {
   const store = () => {
     const cluster = new MemoryCluster()

@@ -2,7 +2,7 @@
  * Objects that tasks of other namespaces apply. Each belongs to tasks of one namespace: what is left to a task is written into its
  * inventory, and no manager writes inventories of another namespace. ADAPTER-112, ADAPTER-113.
  */
-import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterInventory, type InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
@@ -45,22 +45,32 @@ export const findHolderElsewhere = async (
   return undefined
 }
 
-/** A task of another namespace has the object. @throws what the API server failed with, also when another namespace may not be read */
-export const isHeldElsewhere = async (object: JsonObject, others: OtherNamespaces): Promise<boolean> => {
-  for (const { namespace } of foreign(managersOf(object), others))
-    if (await isHeldIn(namespace, object, others)) return true
-  return false
+/** Whether a task of another namespace has the object; the namespace that may not be read, where one would have to be. @throws what the API server failed with */
+export const isHeldElsewhere = async (
+  object: JsonObject,
+  others: OtherNamespaces,
+): Promise<boolean | { readonly unread: string }> => {
+  let unread: string | undefined
+  for (const { namespace } of foreign(managersOf(object), others)) {
+    const isHeld = await isHeldIn(namespace, object, others).catch(undefinedIfForbidden)
+    if (isHeld === true) return true
+    if (isHeld === undefined) unread ??= namespace
+  }
+  return unread === undefined ? false : { unread }
 }
 
 const foreign = (managers: readonly string[], { namespace: own }: OtherNamespaces) =>
   managers.flatMap((manager) => parseFieldManager(manager) ?? []).filter(({ namespace }) => namespace !== own)
 
-/** A task that is there has the object in its inventory. */
+/** A task that is there has the object in its inventory: this one, and none of its name that was there before. ADAPTER-116. */
 const isHeldIn = async (namespace: string, object: JsonObject, { api }: OtherNamespaces): Promise<boolean> => {
   const key = keyOfObject(object)
+  const { uid } = metadataOf(object)
+  const isThis = (entry: InventoryObject) =>
+    keyOfEntry(entry) === key && (entry.uid === undefined || uid === undefined || entry.uid === uid)
   const holders = new Set<string>()
   for await (const { spec } of api.list(AdapterInventory, { namespace }))
-    if (spec.objects.some((entry) => keyOfEntry(entry) === key)) holders.add(spec.task)
+    if (spec.objects.some(isThis)) holders.add(spec.task)
   for (const task of holders) if ((await api.get(AdapterTask, task, namespace)) !== undefined) return true
   return false
 }

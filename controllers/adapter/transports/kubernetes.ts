@@ -18,6 +18,7 @@ import {
   isWithAdapter,
   managersOf,
   ownManagers,
+  parseFieldManager,
 } from './shared-objects.ts'
 import {
   type DeletionOutcome,
@@ -157,12 +158,16 @@ export class KubernetesTransport implements ResourceTransport {
       return await this.#patch(resource, manifest, false, signal)
     } catch (error) {
       if (!isConflict(error)) throw error
-      const elsewhere = await others?.findElsewhere(manifest, conflictingManagers(error), signal)
+      const read = () => this.#readObject(resource, manifest, signal)
+      const managers = conflictingManagers(error)
+      const isForeign = managers.some((manager) => parseFieldManager(manager) !== undefined)
+      const elsewhere = isForeign
+        ? await others?.findElsewhere((await read()) ?? manifest, managers, signal)
+        : undefined
       if (elsewhere !== undefined) {
         const what = `${describeObject(manifest)} can't be applied: ${elsewhere.description}`
         throw new TaskError('ApplyFailed', what, { cause: error })
       }
-      const read = () => this.#readObject(resource, manifest, signal)
       const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
       if (holder === undefined) return this.#patch(resource, manifest, true, signal)
       const shared = asShared(manifest, adapter)

@@ -1,10 +1,12 @@
 /** Field managers tell adapters of one name in two namespaces apart, however long the names are. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fieldManagerOf, isAppliedByOthers, ownManagers, parseFieldManager } from './shared-objects.ts'
+import { fieldManagerOf, isAppliedByOthers, managersOf, ownManagers, parseFieldManager } from './shared-objects.ts'
 
 const label = (max: number) =>
-  fc.string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: max }).map((text) => `a${text.slice(1)}`)
+  fc
+    .string({ unit: fc.constantFrom('a', 'b', '-'), minLength: 1, maxLength: max })
+    .map((text) => `${`a${text.slice(1)}`.slice(0, -1)}a`)
 /** The longest that the API server takes of each. */
 const pair = fc.tuple(label(63), label(56))
 
@@ -34,4 +36,22 @@ test('ADAPTER-114: that of a release before is the adapter’s own, and says no 
   expect(isAppliedByOthers(appliedBy('muster-adapter-other'), own)).toBe(true)
   expect(parseFieldManager('muster-adapter-dns')).toBeUndefined()
   expect(parseFieldManager('someone/else')).toBeUndefined()
+})
+
+// ADAPTER-116
+test('attack: what no adapter writes is no field manager of one: of a subresource, or of what can be no namespace', () => {
+  const forged = 'muster-adapter-elsewhere/dns'
+  const entry = { manager: forged, operation: 'Apply' }
+  expect(managersOf({ metadata: { managedFields: [{ ...entry, subresource: 'status' }] } })).toEqual([])
+  expect(managersOf({ metadata: { managedFields: [{ ...entry, operation: 'Update' }] } })).toEqual([])
+  expect(managersOf({ metadata: { managedFields: [entry] } })).toEqual([forged])
+  const isLabel = (text: string) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text) && text.length <= 63
+  const text = fc.string({ unit: fc.constantFrom('a', '-', '.', 'A', '*', ' ', '%'), maxLength: 70 })
+  fc.assert(
+    fc.property(text, (namespace) => {
+      expect(parseFieldManager(`muster-adapter-${namespace}/dns`)?.namespace).toBe(
+        isLabel(namespace) ? namespace : undefined,
+      )
+    }),
+  )
 })

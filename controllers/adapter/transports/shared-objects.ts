@@ -23,13 +23,17 @@ export const ownManagers = (namespace: string, adapter: string): readonly [curre
   `${MANAGER_PREFIX}${adapter}`,
 ]
 
-/** Whose a field manager is. Undefined when it is none of ours, or names no namespace. */
+/** Kubernetes: names of namespaces are labels of RFC 1123. */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/** Whose a field manager is. Undefined when it is none of ours, or names no namespace, or what can be none. ADAPTER-116. */
 export const parseFieldManager = (
   manager: string,
 ): { readonly namespace: string; readonly adapter: string } | undefined => {
   const slash = manager.indexOf('/')
   if (!manager.startsWith(MANAGER_PREFIX) || slash < 0) return undefined
-  return { namespace: manager.slice(MANAGER_PREFIX.length, slash), adapter: manager.slice(slash + 1) }
+  const namespace = manager.slice(MANAGER_PREFIX.length, slash)
+  return NAMESPACE.test(namespace) ? { namespace, adapter: manager.slice(slash + 1) } : undefined
 }
 
 /** A conflict of server-side apply: another adapter holds what says whose the object is. */
@@ -55,10 +59,16 @@ export const isAppliedBy = (object: JsonObject, managers: readonly string[]): bo
 export const isAppliedByOthers = (object: JsonObject, own: readonly string[]): boolean =>
   managersOf(object).some((manager) => manager.startsWith(MANAGER_PREFIX) && !own.includes(manager))
 
-/** Of server-side apply. */
+interface ManagedFields {
+  readonly manager?: string
+  readonly operation?: string
+  readonly subresource?: string
+}
+
+/** Of server-side apply to the object itself: no adapter applies a subresource, and more accounts may write one. ADAPTER-116. */
 export const managersOf = (object: JsonObject): readonly string[] => {
-  const { managedFields = [] } = (object.metadata ?? {}) as {
-    readonly managedFields?: readonly { readonly manager?: string; readonly operation?: string }[]
-  }
-  return managedFields.flatMap(({ manager = '', operation }) => (operation === 'Apply' ? [manager] : []))
+  const { managedFields = [] } = (object.metadata ?? {}) as { readonly managedFields?: readonly ManagedFields[] }
+  return managedFields.flatMap(({ manager = '', operation, subresource = '' }) =>
+    operation === 'Apply' && subresource === '' ? [manager] : [],
+  )
 }

@@ -1,4 +1,4 @@
-/** An `npm run up` with real clusters, as whoever reads its page starts it, that a bench asks and stops. */
+/** An `npm run up` with real clusters, as its page says to start it, that a bench asks and stops. */
 import { globSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryFolder } from '#hack/process/folder.ts'

@@ -1,4 +1,6 @@
 /** Tasks of two namespaces that apply one object: it belongs to one of them, and stays until that one is done with it. On the real API server. */
+import { readFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
@@ -226,4 +228,59 @@ test('ADAPTER-114: what a release before has applied under a field manager witho
   expect(await managersOn('common-before')).toEqual([
     `muster-adapter-${here.namespace}/before-${here.namespace.slice(-8)}`,
   ])
+})
+
+/** The kubeconfig of a person that may do everything in the namespace of the world, and nothing elsewhere. */
+const personOf = async ({ plane, namespace }: AdapterWorld): Promise<string> => {
+  const metadata = { name: 'person' }
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata })
+  await plane.rest('POST', `${rbac}/roles`, {
+    metadata,
+    rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+  })
+  await plane.rest('POST', `${rbac}/rolebindings`, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'person' },
+    subjects: [{ kind: 'ServiceAccount', name: 'person', namespace }],
+  })
+  return plane.kubeconfigFor('person', namespace)
+}
+
+// ADAPTER-117
+test('orphans that may be of a task in a namespace which the person may not read are listed as that, and the rest goes', async () => {
+  await declare(here, 'clear')
+  await declare(here, 'unclear')
+  for (const name of ['clear', 'unclear']) await ready(here, await create(here, name))
+  await applyAs('muster-adapter-kube-system/other', 'common-unclear', { colour: 'red' })
+  const base = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${here.namespace}`
+  for (const name of ['clear', 'unclear']) await here.plane.rest('DELETE', `${base}/adaptertasks/${name}`)
+  const flags = [`--namespace=${here.namespace}`, `--kubeconfig=${await personOf(here)}`]
+  const { output, code } = await muster(['adapter', 'orphans', '--prune', ...flags])
+  expect(output).toContain("common-unclear  may be a task's of the namespace kube-system, which you may not read")
+  expect(output).toMatch(/1 may be of tasks in kube-system, and were left alone: ask for the right/)
+  expect(code).toBe(1)
+  expect(await uidOf('common-clear')).toBeUndefined()
+  expect(await uidOf('common-unclear')).toBeDefined()
+})
+
+// ADAPTER-113
+test('attack: a tenant writes the field manager of a namespace on an object; the delivered manager may read there, and deletes it', async () => {
+  await declare(here, 'tenant')
+  const id = await create(here, 'tenant')
+  await ready(here, id)
+  await applyAs('muster-adapter-kube-system/other', 'common-tenant', { colour: 'red' })
+  await here.call('DELETE', `/clusters/${id}`)
+  await refused(here, id, /list adapterinventories and get adaptertasks in kube-system, or/, 'DeleteFailed')
+  const [role] = loadAll(await readFile('kustomize/base/rbac/inventories.yaml', 'utf8')) as [{ rules: object[] }]
+  const name = `inventories-${here.namespace}`
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  await here.plane.rest('POST', `${rbac}/clusterroles`, { metadata: { name }, rules: role.rules })
+  await here.plane.rest('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: 'hyperfleet-adapter', namespace: here.namespace }],
+  })
+  await here.pulsedUntil(id, async () => expect(await here.cluster(id)).toBeUndefined())
+  expect(await uidOf('common-tenant')).toBeUndefined()
 })
