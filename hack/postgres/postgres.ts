@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,7 +13,7 @@ export interface Postgres {
   /** postgres://user:password@127.0.0.1:port/postgres */
   readonly url: string
   readonly logFile: string
-  /** SIGKILL. */
+  /** SIGKILL, also of what serves its connections. */
   kill(): Promise<void>
   /** On the same port with the same data. */
   restart(): Promise<void>
@@ -88,7 +89,9 @@ export const runPostgres = async ({
     url: `postgres://muster:${password}@127.0.0.1:${port}/postgres`,
     logFile,
     kill: async () => {
+      const sessions = sessionsOf(child.pid)
       await child.kill()
+      for (const pid of sessions) signalProcess(pid, 'SIGKILL')
     },
     restart: async () => {
       await child.kill()
@@ -99,6 +102,24 @@ export const runPostgres = async ({
       child.signal('SIGINT')
       await child.exited
     },
+  }
+}
+
+/** Its processes, each in a group of its own: one that serves a connection answers for a moment after its parent is gone. Linux. */
+const sessionsOf = (pid: number): readonly number[] => {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** It may have ended by itself. */
+const signalProcess = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

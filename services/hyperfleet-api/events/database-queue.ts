@@ -42,12 +42,14 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
     },
     receive: async (request, signal) => {
       const deadline = monotonic(clock) + request.wait
+      let turn: Disposable | undefined
       while (!signal.aborted) {
-        const claims = await receiveNow(request)
+        const claims = await receiveNow(request).finally(() => turn?.[Symbol.dispose]())
         const left = deadline - monotonic(clock)
         if (claims.length > 0 || left <= 0) return claims
-        await waiting.wait(request, left, signal)
+        turn = await waiting.wait(request, left, signal)
       }
+      turn?.[Symbol.dispose]()
       return []
     },
     acknowledge: async (consumer, receipt) => {

@@ -14,8 +14,11 @@ import type { ReceiveRequest } from './queue.ts'
  * to claim it (API-85).
  */
 export interface WaitingClaims {
-  /** Resolves when there may be something, the group is gone or the database fails, at the end of the time, or when aborted. */
-  wait(claim: Pick<ReceiveRequest, 'consumer' | 'max'>, milliseconds: number, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when there may be something, the group is gone or the database fails, at the end of the time, or when aborted.
+   * @returns the claim's turn, to be ended when it has looked: what it may take wakes no other until then, however long that is
+   */
+  wait(claim: Pick<ReceiveRequest, 'consumer' | 'max'>, milliseconds: number, signal: AbortSignal): Promise<Disposable>
 }
 
 export interface WaitingClaimsOptions {
@@ -35,6 +38,13 @@ const LOCKED_RETRY_DELAY_MS = 10
 
 export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingClaimsOptions): WaitingClaims => {
   const groups = new Map<string, Set<Waiter>>()
+  /** By group, how many events the claims whose turn it is may take. */
+  const inTurn = new Map<string, number>()
+  const addInTurn = (consumer: string, max: number): void => {
+    const left = (inTurn.get(consumer) ?? 0) + max
+    if (left === 0) inTurn.delete(consumer)
+    else inTurn.set(consumer, left)
+  }
   let isRunning = false
   let isRequested = false
   let pause: AbortScope | undefined
@@ -46,7 +56,7 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
     for (const [consumer, waiters] of groups) {
       const state = states.get(consumer)
       // A group that is gone is told by each claim itself.
-      let unclaimed = state === undefined ? Number.POSITIVE_INFINITY : state.visible
+      let unclaimed = state === undefined ? Number.POSITIVE_INFINITY : state.visible - (inTurn.get(consumer) ?? 0)
       for (const { max, wake } of waiters) {
         if (unclaimed <= 0) break
         unclaimed -= max
@@ -83,7 +93,13 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
   return {
     wait: async ({ consumer, max }, milliseconds, signal) => {
       const ready = Promise.withResolvers<void>()
-      const waiter = { max, wake: ready.resolve }
+      let isWoken = false
+      const wake = () => {
+        if (!isWoken) addInTurn(consumer, max)
+        isWoken = true
+        ready.resolve()
+      }
+      const waiter = { max, wake }
       const waiters = groups.get(consumer) ?? new Set()
       groups.set(consumer, waiters.add(waiter))
       // It begins after the claim's own look: nothing that was posted in between is missed.
@@ -93,6 +109,7 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
       waiters.delete(waiter)
       if (waiters.size === 0 && groups.get(consumer) === waiters) groups.delete(consumer)
       if (groups.size === 0) pause?.abort()
+      return { [Symbol.dispose]: () => isWoken && addInTurn(consumer, -max) }
     },
   }
 }
