@@ -4,8 +4,11 @@
  * were read goes on where it ended: else a machine that is too slow to read all of them in one go would never come to an end.
  * FLEET-78.
  */
-import type { KV } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { type BucketEntry, type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import type { Connected } from '#lib/nats/connection.ts'
+import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
@@ -72,9 +75,14 @@ export class BucketWatch {
    * @param newest The revision of what was written last among its keys; 0 when there are none.
    * @throws what NATS answers
    */
-  async follow(kv: KV, incarnation: Incarnation, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  async follow(
+    { connection, manager }: Connected,
+    incarnation: Incarnation,
+    newest: () => Promise<number>,
+    signal: AbortSignal,
+  ): Promise<void> {
     // Before the watch: what comes later than this, comes by it.
-    const store = storeStateOf((await kv.status()).streamInfo)
+    const store = storeStateOf(await manager.streams.info(streamOf(this.#name)))
     const wasRead = this.#incarnation !== undefined
     const { highest } = this.#history
     const isContinued = this.#history.mayContinue(store, this.#oldest())
@@ -90,16 +98,14 @@ export class BucketWatch {
     const before = isSame && isContinued ? this.#replay : undefined
     const replay = new Replay(new Set(this.#known.keys()), before)
     this.#replay = replay
-    const watch = await kv.watch({
-      key: this.#keys,
-      ...(replay.revision > 0 && { resumeFromRevision: replay.revision + 1 }),
-    })
+    const from = replay.revision > 0 ? replay.revision + 1 : undefined
+    const feed = await openEntries(connection, this.#name, this.#keys, from)
     const ending = new AbortController()
-    const stop = () => watch.stop()
+    const stop = () => feed.messages.stop()
     signal.addEventListener('abort', stop, { once: true })
     const finish = () => this.#finish(replay, store.lastRevision)
     try {
-      const reading = this.#read(watch, replay, finish, signal).finally(() => ending.abort())
+      const reading = this.#read(feed, replay, finish, signal).finally(() => ending.abort())
       await Promise.all([reading, this.#waitForEnd(replay, newest, finish, ending.signal)])
     } finally {
       signal.removeEventListener('abort', stop)
@@ -132,24 +138,22 @@ export class BucketWatch {
     return new NatsProblem('BucketWentBack', problem)
   }
 
-  async #read(
-    watch: Awaited<ReturnType<KV['watch']>>,
-    replay: Replay,
-    finish: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for await (const entry of watch) {
+  async #read({ messages, count }: EntryFeed, replay: Replay, finish: () => void, signal: AbortSignal): Promise<void> {
+    let left = count
+    for await (const message of messages) {
       if (signal.aborted) return
-      const { key, operation, value, revision, created, delta = 0 } = entry
+      left -= 1
+      const entry = toEntry(this.#name, message)
+      if (entry === undefined) continue
+      const { key, revision, pending } = entry
       const known = this.#known.get(key) ?? 0
       if (revision < known) throw this.#wentBack(known, revision)
       this.#history.seen(revision)
-      // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
-      this.#notify({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
+      this.#notify(updateOf(entry))
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
-        this.#listener.progress(replay.count + 1, replay.count + 1 + delta)
+        this.#listener.progress(replay.count + 1, replay.count + 1 + pending)
       replay.seen(key, revision)
-      if (entry.isUpdate || delta === 0) finish()
+      if (left <= 0 || pending === 0) finish()
     }
   }
 
@@ -181,6 +185,15 @@ export class BucketWatch {
     this.#listener.seen(seen)
   }
 }
+
+const updateOf = ({ key, kind, problem, value, revision, at }: BucketEntry): KeyUpdate => ({
+  key,
+  // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
+  bytes: kind === 'Value' || kind === 'Unreadable' ? value.slice() : undefined,
+  revision,
+  at,
+  ...(kind === 'Unreadable' && { problem: new MalformedEntry('Headers', problem) }),
+})
 
 /** What was there when the bucket began to be read, until all of it has been seen. */
 class Replay {

@@ -8,6 +8,14 @@ export interface KeyUpdate {
   readonly revision: number
   /** When it was written, by the clock of the server. */
   readonly at?: Date
+  /** It was written by headers that are no entry's: there is no value, whatever the bytes are. */
+  readonly problem?: MalformedEntry
+}
+
+/** The bytes to decode; undefined when the key was deleted. @throws MalformedEntry (Headers) */
+export const bytesOf = ({ bytes, problem }: KeyUpdate): Uint8Array | undefined => {
+  if (problem !== undefined) throw problem
+  return bytes
 }
 
 /** A change of fleet-desired. It fails when the key has another revision by now; the present value then comes as `desiredSeen`. */
