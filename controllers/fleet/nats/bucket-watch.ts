@@ -5,13 +5,12 @@
  * FLEET-78.
  */
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { type BucketEntry, type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import { type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
 import type { Connected } from '#lib/nats/connection.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import type { KeyUpdate } from '../state/key-update.ts'
+import { type KeyUpdate, updateOf } from '../state/key-update.ts'
 import { type Incarnation, storeStateOf } from './provision.ts'
 import { StoreHistory, type StoreState } from './store-history.ts'
 
@@ -185,15 +184,6 @@ export class BucketWatch {
     this.#listener.seen(seen)
   }
 }
-
-const updateOf = ({ key, kind, problem, value, revision, at }: BucketEntry): KeyUpdate => ({
-  key,
-  // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
-  bytes: kind === 'Value' || kind === 'Unreadable' ? value.slice() : undefined,
-  revision,
-  at,
-  ...(kind === 'Unreadable' && { problem: new MalformedEntry('Headers', problem) }),
-})
 
 /** What was there when the bucket began to be read, until all of it has been seen. */
 class Replay {
