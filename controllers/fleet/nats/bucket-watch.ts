@@ -9,9 +9,10 @@ import { type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.t
 import type { Connected } from '#lib/nats/connection.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type KeyUpdate, updateOf } from '../state/key-update.ts'
-import { type Incarnation, storeStateOf } from './provision.ts'
+import { Expiry } from './expiry.ts'
+import { type Incarnation, storeStateOf, timeOf } from './provision.ts'
 import { StoreHistory, type StoreState } from './store-history.ts'
 
 /** Is called for each change, in order. */
@@ -47,6 +48,7 @@ export class BucketWatch {
   /** The keys that have a value, with its revision. */
   readonly #known = new Map<string, number>()
   readonly #history: StoreHistory
+  readonly #expiry: Expiry | undefined
   #hasGoneBack = false
   #incarnation: Incarnation | undefined
   #replay: Replay | undefined
@@ -54,6 +56,7 @@ export class BucketWatch {
   constructor({ settings, keys, isSaidAgain = false, listener }: WatchedBucket, clock: Clock) {
     this.#name = settings.name
     this.#history = new StoreHistory({ expires: settings.ttl > 0, isSaidAgain })
+    this.#expiry = settings.ttl > 0 ? new Expiry(settings.ttl) : undefined
     this.#keys = keys
     this.#listener = listener
     this.#clock = clock
@@ -81,13 +84,16 @@ export class BucketWatch {
     signal: AbortSignal,
   ): Promise<void> {
     // Before the watch: what comes later than this, comes by it.
-    const store = storeStateOf(await manager.streams.info(streamOf(this.#name)))
+    const info = await manager.streams.info(streamOf(this.#name))
+    const store = storeStateOf(info)
+    this.#expiry?.synchronize(timeOf(info), monotonic(this.#clock))
     const wasRead = this.#incarnation !== undefined
     const { highest } = this.#history
     const isContinued = this.#history.mayContinue(store, this.#oldest())
     const isSame = this.#history.begin(store) && !this.#hasGoneBack && this.#incarnation === incarnation
     if (wasRead && !isSame) {
       this.#known.clear()
+      this.#expiry?.clear()
       const isOther = this.#incarnation !== incarnation
       const what = isOther ? 'was made anew' : `went back from revision ${highest} to ${store.lastRevision}`
       this.#listener.recreated(`the bucket ${this.#name} ${what}`)
@@ -112,8 +118,17 @@ export class BucketWatch {
     }
   }
 
-  /** @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of */
-  check(store: StoreState): void {
+  /**
+   * A look at its store, at that time by the server's clock: tells of keys that expired.
+   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of
+   */
+  check(store: StoreState, time: number): void {
+    if (this.#expiry !== undefined && this.isReplayed) {
+      const now = monotonic(this.#clock)
+      this.#expiry.synchronize(time, now)
+      for (const { key, at } of this.#expiry.take(store.lastRevision, now))
+        this.#notify({ key, bytes: undefined, revision: 0, at })
+    }
     const { highest } = this.#history
     switch (this.#history.evaluate(store, this.#oldest())) {
       case 'WentBack':
@@ -148,7 +163,8 @@ export class BucketWatch {
       const known = this.#known.get(key) ?? 0
       if (revision < known) throw this.#wentBack(known, revision)
       this.#history.seen(revision)
-      this.#notify(updateOf(entry))
+      this.#expiry?.read(revision)
+      this.#notify(this.#unlessExpired(updateOf(entry)))
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
         this.#listener.progress(replay.count + 1, replay.count + 1 + pending)
       replay.seen(key, revision)
@@ -178,9 +194,21 @@ export class BucketWatch {
     this.#listener.replayed(replay.count)
   }
 
+  /** A message may have been written to outlive its bucket. */
+  #unlessExpired(seen: KeyUpdate): KeyUpdate {
+    const end = seen.at && this.#expiry?.endOf(seen.at, monotonic(this.#clock))
+    return end === undefined ? seen : { key: seen.key, bytes: undefined, revision: seen.revision, at: end }
+  }
+
   #notify(seen: KeyUpdate): void {
-    if (seen.bytes === undefined) this.#known.delete(seen.key)
-    else this.#known.set(seen.key, seen.revision)
+    const { key, bytes, revision, at } = seen
+    if (bytes === undefined) {
+      this.#known.delete(key)
+      this.#expiry?.gone(key)
+    } else {
+      this.#known.set(key, revision)
+      if (at !== undefined) this.#expiry?.written(key, revision, at)
+    }
     this.#listener.seen(seen)
   }
 }

@@ -121,7 +121,7 @@ const watch = async <Name extends string>(
     await eachOf(names, async (name) => {
       const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
       onLook(name, look)
-      mirrors[name].check(look.store)
+      mirrors[name].check(look.store, look.time)
     })
   }
 }

@@ -17,6 +17,9 @@ afterEach(async () => {
   await world?.[Symbol.asyncDispose]()
 })
 
+/** To headers by which a device would do something to others. */
+const CLOSED = { allow_rollup_hdrs: false, duplicate_window: 100_000_000 }
+
 const phase = (operator: Running) => operator.view.recovery().phase
 const converged = (operator: Running) => world.until(() => expect(phase(operator)).toBe('Converged'))
 
@@ -142,7 +145,7 @@ test('buckets are made with what they need, changed ones are brought back, and w
   const settings = (bucket: string) => manage(async ({ streams }) => (await streams.info(`KV_${bucket}`)).config)
   expect(await settings('fleet-heartbeat')).toMatchObject({
     max_age: 90_000_000_000,
-    subject_delete_marker_ttl: 90_000_000_000,
+    ...CLOSED,
     max_msgs_per_subject: 1,
   })
   const value = (await settings('fleet-state')).max_msg_size
@@ -164,6 +167,20 @@ test('buckets are made with what they need, changed ones are brought back, and w
       problem: expect.stringContaining('the bucket fleet-desired is in memory and must be in file'),
     }),
   )
+})
+
+// NATS-12
+test('a bucket that an operator of an earlier release opened to rollups is closed again, under a session that goes on', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const open = { allow_msg_ttl: true, subject_delete_marker_ttl: 90_000_000_000, allow_rollup_hdrs: true }
+  await manage(({ streams }) => streams.update('KV_fleet-heartbeat', { ...open, duplicate_window: 60_000_000_000 }))
+  await world.until(async () => {
+    const { config } = await manage(({ streams }) => streams.info('KV_fleet-heartbeat'))
+    expect(config).toMatchObject(CLOSED)
+    expect(config.subject_delete_marker_ttl ?? 0).toBe(0)
+  })
+  expect(phase(operator)).toBe('Converged')
 })
 
 // FLEET-16

@@ -2,8 +2,11 @@
  * What a thief can have the fleet operator read, with the key of one device: messages of any bytes. NATS as it is delivered:
  * docs/spec/nats.md.
  */
+import { jetstreamManager } from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
@@ -15,6 +18,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const plane = await sharedControlPlane()
 const [thief, victim] = [newDevice(), newDevice()]
 let world: NatsWorld
+let operator: NatsConnection
 let stolen: NatsConnection
 let honest: NatsConnection
 
@@ -22,7 +26,10 @@ beforeAll(async () => {
   world = await natsWorld(plane)
   await world.declare({ thief: thief.publicKey, victim: victim.publicKey })
   await world.lets(victim)
-  stolen = await world.asDevice(thief)
+  operator = await world.as('nats-fleet')
+  // As the last release made it.
+  await new Kvm(operator).create(BUCKETS.heartbeat.name, { ttl: 90_000, markerTTL: 90_000, maxValueSize: 1_024 })
+  stolen = await world.asDevice(thief, { inboxPrefix: '_INBOX.thief' })
   honest = await world.asDevice(victim, { inboxPrefix: '_INBOX.victim' })
 }, 180_000)
 afterAll(() => world?.[Symbol.asyncDispose]())
@@ -87,4 +94,36 @@ test('attack: a device writes headers that can’t be decoded; the operator goes
   const next = await startReader()
   await (await speak())(next)
   expect(next.sessions()).toBe(1)
+})
+
+/** Until the server has done all that the thief asked for before. */
+const settled = async () => {
+  for (const subject of BUCKETS_OF_THIEF) await stolen.request(subject, '{}', { timeout: 20_000 })
+}
+
+// NATS-12
+test('attack: a device rolls up a bucket, one that an earlier release made included; nothing that others said is erased', async () => {
+  const reader = await startReader()
+  const heard = await speak()
+  await heard(reader)
+  const { streams } = await jetstreamManager(operator)
+  const ofVictim = async () => {
+    const counts = ['state', 'info', 'heartbeat'].map(async (bucket) => {
+      const { state } = await streams.info(`KV_fleet-${bucket}`, { subjects_filter: `$KV.fleet-${bucket}.victim.>` })
+      const { state: own } = await streams.info(`KV_fleet-${bucket}`, { subjects_filter: `$KV.fleet-${bucket}.victim` })
+      return { ...state.subjects, ...own.subjects }
+    })
+    return Object.assign({}, ...(await Promise.all(counts)))
+  }
+  const before = await ofVictim()
+  expect(Object.keys(before)).toHaveLength(3)
+  for (const value of ['all', 'sub', 'ALL', ' all'])
+    for (const subject of BUCKETS_OF_THIEF) {
+      for (const more of ['', 'Nats-TTL: never\r\n', 'KV-Operation: PURGE\r\n'])
+        publishRaw(subject, `NATS/1.0\r\nNats-Rollup:${value}\r\n${more}\r\n`)
+      await settled()
+      expect(await ofVictim(), `${subject} ${value}`).toEqual(before)
+    }
+  await heard(reader)
+  expect(reader.sessions()).toBe(1)
 })
