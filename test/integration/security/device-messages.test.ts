@@ -5,9 +5,11 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type FleetReader, startFleetReader } from './fleet-reader.ts'
@@ -72,20 +74,26 @@ const speak = async () => {
     }, PATIENCE)
 }
 
-const malformed = (reader: FleetReader) => reader.metric('muster_fleet_malformed_entries_total')
-
 // NATS-11, FLEET-101
 test('attack: a device writes headers that can’t be decoded; the operator goes on with all others, names the key, and reads past it when it begins anew', async () => {
   const reader = await startReader()
   await (await speak())(reader)
-  for (const headers of UNDECODABLE) {
+  const counted = (bucket: string, times: number) =>
+    vi.waitFor(
+      async () =>
+        expect(await reader.metric('muster_fleet_malformed_entries_total')).toContain(
+          `{bucket="${bucket}",reason="Headers"} ${times}`,
+        ),
+      PATIENCE,
+    )
+  for (const [n, headers] of UNDECODABLE.entries()) {
     for (const subject of BUCKETS_OF_THIEF) publishRaw(subject, headers)
-    await stolen.flush()
+    for (const bucket of ['states', 'infos', 'heartbeats']) await counted(bucket, n + 1)
     await (await speak())(reader)
   }
-  const counted = await malformed(reader)
-  for (const bucket of ['states', 'infos', 'heartbeats'])
-    expect(counted).toContain(`{bucket="${bucket}",reason="Headers"} 3`)
+  // Those that can be decoded, in seconds: the more they are, the slower each.
+  publishRaw('$KV.fleet-info.thief', bytes(`NATS/1.0\r\n${'n:\r\n'.repeat(10_000)}\r\n`))
+  await counted('infos', UNDECODABLE.length + 1)
   const lines = reader.lines.filter((line) => line.includes('an entry is malformed'))
   expect(lines.join('\n')).toContain('"key":"thief.shop.web"')
   expect(lines.join('\n')).toContain('"key":"thief"')
@@ -126,4 +134,125 @@ test('attack: a device rolls up a bucket, one that an earlier release made inclu
     }
   await heard(reader)
   expect(reader.sessions()).toBe(1)
+})
+
+const SPECIAL_NAMES = [
+  'KV-Operation',
+  'Nats-Marker-Reason',
+  'Nats-Msg-Id',
+  'Nats-TTL',
+  'Nats-Rollup',
+  'Nats-Expected-Stream',
+  'Nats-Expected-Last-Sequence',
+  'Nats-Expected-Last-Subject-Sequence',
+  'Nats-Stream',
+  'Nats-Subject',
+  'Nats-Sequence',
+  'Nats-Time-Stamp',
+  'Nats-Num-Pending',
+  'Nats-Msg-Size',
+  'Nats-Incr',
+  'Nats-Schedule',
+  'Nats-Schedule-Target',
+  'Nats-Batch-Id',
+  'Nats-Batch-Commit',
+  'Nats-Consumer-Stalled',
+  'Nats-Request-Info',
+  'Status',
+]
+const SPECIAL_VALUES = [
+  '',
+  'PUT',
+  'DEL',
+  'PURGE',
+  'MaxAge',
+  'Remove',
+  'all',
+  'sub',
+  'never',
+  '1',
+  '-1',
+  '1e999',
+  '$KV.fleet-state.victim.shop.web',
+]
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const anyBytes = fc.uint8Array({ maxLength: 300 })
+const anyLine = fc
+  .tuple(fc.constantFrom(...SPECIAL_NAMES), fc.oneof(fc.constantFrom(...SPECIAL_VALUES), fc.string({ unit: 'binary' })))
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+const anyHeaders = fc.oneof(
+  anyBytes,
+  anyBytes.map((more) => Buffer.concat([bytes('NATS/1.0\r\n'), more, bytes('\r\n\r\n')])),
+  fc
+    .tuple(
+      fc.constantFrom('NATS/1.0', 'NATS/1.0 100 Idle Heartbeat', 'NATS/1.0 409 Consumer Deleted', 'NATS/1.0 503'),
+      fc.array(anyLine, { maxLength: 4 }),
+    )
+    .map(([status, lines]) => bytes(`${status}\r\n${lines.join('')}\r\n`)),
+  fc
+    .constantFrom(200, 2_000, 10_000)
+    .map((count) =>
+      bytes(`NATS/1.0\r\n${Array.from({ length: count }, (_, n) => `${n.toString(36)}:\r\n`).join('')}\r\n`),
+    ),
+)
+const anyPayload = fc.oneof(
+  anyBytes,
+  fc.constant(new Uint8Array()),
+  fc.constant(stateCodec.encode({ phase: 'Running', uid: 'u', revision: 1, at: '2026-01-01T00:00:00Z' }, 1)),
+  fc.constant(infoCodec.encode({ labels: {}, inventory: {}, agentVersion: '1' }, 0)),
+)
+const anyToken = fc.oneof(
+  fc.constantFrom(
+    'shop',
+    'web',
+    '*',
+    '>',
+    '',
+    '__proto__',
+    'constructor',
+    'x'.repeat(1_000),
+    '\u0000',
+    '\u00fc',
+    '\u{1f600}',
+  ),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }).map((text) => text.replaceAll(/\s/g, '_')),
+)
+/** All that a device's permissions let it publish to. */
+const anySubject = fc.oneof(
+  fc.array(anyToken, { minLength: 1, maxLength: 5 }).map((tokens) => `$KV.fleet-state.thief.${tokens.join('.')}`),
+  fc.constantFrom(...BUCKETS_OF_THIEF),
+  fc
+    .constantFrom(
+      'CREATE.KV_fleet-desired.x.$KV.fleet-desired.thief.>',
+      'CREATE.KV_fleet-desired.thief.$KV.fleet-desired.thief.>',
+      'DELETE.KV_fleet-desired.victim',
+    )
+    .map((request) => `$JS.API.CONSUMER.${request}`),
+  fc.constant('$JS.FC.KV_fleet-desired.thief.x'),
+)
+
+// NATS-11, NATS-12
+test('attack: a device publishes any bytes as headers and payload wherever it may; what the operator knows of another is complete, by one session', async () => {
+  const reader = await startReader()
+  const before = await speak()
+  await before(reader)
+  const messages = fc.sample(
+    fc.tuple(anySubject, anyHeaders, anyPayload, fc.boolean()),
+    repetitions({ deep: 20_000, slice: 600 }),
+  )
+  for (const [n, [subject, head, payload, isAsked]] of messages.entries()) {
+    stolen.publish(subject, payload, { headers: rawHeaders(head), ...(isAsked && { reply: '_INBOX.thief.answers' }) })
+    if (n % 100 !== 0) continue
+    await settled()
+    const heard = await speak()
+    await heard(reader)
+  }
+  const heard = await speak()
+  await heard(reader)
+  expect(reader.sessions()).toBe(1)
+  expect(reader.lines.filter((line) => line.includes('NATS can’t be used'))).toEqual([])
+  const next = await startReader()
+  await heard(next)
+  expect(next.sessions()).toBe(1)
 })
