@@ -14,7 +14,7 @@ export interface BucketEntry {
   readonly kind: 'Value' | 'Deleted' | 'Expired' | 'Unreadable'
   /** Why it is unreadable; else empty. */
   readonly problem: string
-  /** A part of a larger buffer of the network: who keeps it, keeps a copy. */
+  /** A part of a larger buffer of the network, all of which stays as long as this does: keep a copy. */
   readonly value: Uint8Array
   readonly revision: number
   /** By the clock of the server. */

@@ -1,6 +1,6 @@
 /**
  * When the keys of a bucket end that lives by being written again. NATS would tell of each by a marker, but a bucket that has them lets
- * everyone who may write one key erase all others: NATS-12. So the operator reckons it, by the clock of the server, on which all
+ * each device, with one key that it may write, erase all others: NATS-12. So the operator reckons it, by the clock of the server, on which all
  * operators agree. FLEET-15. Pure.
  */
 

@@ -282,12 +282,12 @@ test('the operator makes the consumers of devices, and a device that floods it w
   expect(await ask()).toMatchObject({ name: 'pump', config: { filter_subject: '$KV.fleet-desired.pump.>' } })
   expect(await ask()).not.toHaveProperty('config.metadata.a')
   let answers = 0
-  connection.subscribe('answers', {
+  connection.subscribe('_INBOX.pump.answers', {
     callback: (_error, { data }) => {
       if (data.length > 0) answers += 1
     },
   })
-  for (let n = 0; n < 20_000; n += 1) connection.publish(subject, body, { reply: 'answers' })
+  for (let n = 0; n < 20_000; n += 1) connection.publish(subject, body, { reply: '_INBOX.pump.answers' })
   await connection.flush()
   const [a] = await deployed()
   expect(await a.wanted()).toEqual({ web: 1 })
@@ -296,5 +296,27 @@ test('the operator makes the consumers of devices, and a device that floods it w
   expect(answers).toBeLessThan(2_000)
   await operator.stop()
   await expect(ask()).rejects.toThrow('no responders')
+  await connection.close()
+})
+
+// NATS-14
+test('attack: a device that shares the account of the buckets names the entry of another as the place of an answer; nothing is written there', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const connection = await connect({ servers: world.nats.url, reconnect: false })
+  const body = JSON.stringify({ config: { deliver_subject: '_INBOX.pump.one' } })
+  const requests = [
+    'muster.fleet.consumers.CREATE.KV_fleet-desired.pump.$KV.fleet-desired.pump.>',
+    'muster.fleet.consumers.CREATE.KV_fleet-desired.pump.elsewhere',
+    'muster.fleet.consumers.DELETE.KV_fleet-desired.pump',
+  ]
+  const places = ['$KV.fleet-desired.victim.shop.web', '$KV.fleet-state.victim.shop.web', '$KV.fleet-heartbeat.victim']
+  for (const subject of requests) {
+    for (const reply of places) connection.publish(subject, body, { reply })
+    // What is asked later is answered later.
+    await world.until(() => connection.request(subject, body, { timeout: 5_000 }))
+  }
+  for (const bucket of ['fleet-desired', 'fleet-state', 'fleet-heartbeat'] as const)
+    expect(Object.keys(await world.texts(bucket)).filter((key) => key.startsWith('victim'))).toEqual([])
   await connection.close()
 })
