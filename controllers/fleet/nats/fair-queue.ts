@@ -28,16 +28,16 @@ export class FairQueue<Request> {
 
   /** Those whose turn it is, which run from now on. */
   take(count: number): readonly (readonly [name: string, request: Request])[] {
-    const taken: (readonly [string, Request])[] = []
+    const chosen: (readonly [string, Request])[] = []
     for (const [name, request] of this.#waiting) {
-      if (taken.length >= count) break
-      if (!this.#running.has(name)) taken.push([name, request])
+      if (chosen.length >= count) break
+      if (!this.#running.has(name)) chosen.push([name, request])
     }
-    for (const [name] of taken) {
+    for (const [name] of chosen) {
       this.#waiting.delete(name)
       this.#running.add(name)
     }
-    return taken
+    return chosen
   }
 
   /** It runs no more. */

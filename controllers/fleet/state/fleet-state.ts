@@ -12,12 +12,11 @@
  */
 import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { FleetQueries } from './fleet-queries.ts'
 import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
 import { decideWrite, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
-import { contentOf, StrayReports } from './stray-reports.ts'
+import { contentOf, reportIn, StrayReports } from './stray-reports.ts'
 import type { UnneededKey } from './unneeded-keys.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
@@ -97,8 +96,7 @@ export class FleetState extends FleetQueries {
       state.reportedRevision = revision
       state.reported = undefined
       try {
-        const value = bytesOf(update)
-        if (value !== undefined) state.reported = { state: stateCodec.decode(value).payload, revision }
+        state.reported = reportIn(update)
       } finally {
         this.#markChanged(state)
       }
