@@ -1,10 +1,11 @@
-import { type KV, Kvm } from '@nats-io/kv'
-import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { BUCKETS, type BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { drillFleet, type FleetSnapshot, formatDrill, isOpen } from '#controllers/fleet/drill.ts'
 import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/controllerrevision.ts'
-import { type NatsAccess, openConnection } from '#lib/nats/connection.ts'
+import { updateOf } from '#controllers/fleet/state/key-update.ts'
+import { readEntries } from '#lib/nats/bucket-entries.ts'
+import { type Connected, type NatsAccess, openConnection } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { systemClock } from '#operator/index.ts'
@@ -59,20 +60,20 @@ const readBuckets = async (
   access: Omit<NatsAccess, 'name'>,
   namespace: string | undefined,
 ): Promise<Snapshot<'desired' | 'states'>> => {
-  const { connection } = await openConnection({ ...access, name: 'muster fleet drill' })
+  const connected = await openConnection({ ...access, name: 'muster fleet drill' })
   try {
-    const kvm = new Kvm(connection)
-    const read = async (bucket: string) => readBucket(await kvm.open(bucket, { allow_direct: true }), namespace)
-    return { desired: await read(BUCKETS.desired.name), states: await read(BUCKETS.state.name) }
+    const read = async ({ name }: BucketSettings) => readBucket(connected, name, namespace)
+    return { desired: await read(BUCKETS.desired), states: await read(BUCKETS.state) }
   } finally {
-    await connection.close()
+    await connected.connection.close()
   }
 }
 
-const readBucket = async (kv: KV, namespace: string | undefined): Promise<FleetSnapshot['desired']> => {
-  const keys = await Array.fromAsync(await kv.keys(namespace === undefined ? '>' : `*.${namespace}.*`))
-  const entries = await Promise.all(keys.map((key) => kv.get(key)))
-  return entries.flatMap((entry) =>
-    entry?.operation === 'PUT' ? [{ key: entry.key, bytes: entry.value.slice(), revision: entry.revision }] : [],
-  )
+const readBucket = async (
+  { connection }: Connected,
+  bucket: string,
+  namespace: string | undefined,
+): Promise<FleetSnapshot['desired']> => {
+  const entries = await readEntries(connection, bucket, namespace === undefined ? '>' : `*.${namespace}.*`)
+  return entries.map(updateOf).filter(({ bytes }) => bytes !== undefined)
 }

@@ -12,6 +12,7 @@ import { type Info, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { readEntries } from '#lib/nats/bucket-entries.ts'
 import { findStream } from '#lib/nats/find-stream.ts'
 import type { ChangeContext, Wait } from '#operator/engine/context.ts'
 import { connectAgent } from '#services/agent/index.ts'
@@ -38,8 +39,9 @@ export const removeDevice =
     const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
     try {
       const reports = await openReports(connection)
-      const reported = await readInventory(reports.info, device)
-      if (reported === undefined ? isOwn : isDeviceOf(reported, object.metadata)) await deleteReports(reports, device)
+      const reported = reports.info && (await readInventory(connection, device))
+      if (reported === undefined ? isOwn : isDeviceOf(reported, object.metadata))
+        await deleteReports(connection, reports, device)
       else if (reported !== undefined || found !== undefined)
         log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
@@ -51,9 +53,9 @@ export const removeDevice =
     return { requeueAfter: RECHECK_INTERVAL }
   }
 
+/** The buckets that the fleet has. Of one that it has not, not yet or not any more, nothing is said, and there is none to wait for. */
 type Reports = Readonly<Record<'state' | 'heartbeat' | 'info', KV | undefined>>
 
-/** A bucket is undefined when the fleet has none, not yet or not any more: then nothing is said there, and there is none to wait for. */
 const openReports = async (connection: NatsConnection): Promise<Reports> => {
   const manager = await jetstreamManager(connection)
   const buckets = new Kvm(connection)
@@ -63,9 +65,9 @@ const openReports = async (connection: NatsConnection): Promise<Reports> => {
 }
 
 /** As its agent said it last; undefined when it did not, or what it said can't be read. */
-const readInventory = async (info: KV | undefined, device: string): Promise<Info['inventory'] | undefined> => {
-  const entry = await info?.get(deviceKey(device))
-  if (entry?.operation !== 'PUT') return undefined
+const readInventory = async (connection: NatsConnection, device: string): Promise<Info['inventory'] | undefined> => {
+  const [entry] = await readEntries(connection, BUCKETS.info.name, deviceKey(device))
+  if (entry?.kind !== 'Value') return undefined
   try {
     return infoCodec.decode(entry.value).payload.inventory
   } catch (error) {
@@ -75,8 +77,14 @@ const readInventory = async (info: KV | undefined, device: string): Promise<Info
 }
 
 /** Takes back what the device said; last of all whose it is. What it was to run, the operator takes back when the Device is gone. */
-const deleteReports = async ({ state, heartbeat, info }: Reports, device: string): Promise<void> => {
-  if (state !== undefined) for await (const key of await state.keys(keysOfDevice(device))) await state.delete(key)
+const deleteReports = async (
+  connection: NatsConnection,
+  { state, heartbeat, info }: Reports,
+  device: string,
+): Promise<void> => {
+  if (state !== undefined)
+    for (const { key, kind } of await readEntries(connection, BUCKETS.state.name, keysOfDevice(device)))
+      if (kind !== 'Deleted') await state.delete(key)
   await heartbeat?.delete(deviceKey(device))
   await info?.delete(deviceKey(device))
 }

@@ -21,10 +21,10 @@ describe('a bucket that is there', () => {
   })
 
   test('is migrated when nothing is lost by it', () => {
-    expect(compareBucket(heartbeat, found(heartbeat, { ttl: 0, markerTtl: 0 }))).toEqual({
+    expect(compareBucket(heartbeat, found(heartbeat, { ttl: 0 }))).toEqual({
       verdict: 'Migrate',
       settings: heartbeat,
-      changes: ['ttl: never → 90000', 'markerTtl: none → 90000'],
+      changes: ['ttl: never → 90000'],
     })
     expect(compareBucket(state, found(state, { ttl: 1_000 }))).toEqual({
       verdict: 'Migrate',

@@ -8,8 +8,6 @@ export interface BucketSettings {
   readonly history: number
   /** After which a key that was not written again is gone; 0 is never. */
   readonly ttl: number
-  /** How long the marker of a key that is gone tells watchers of it; 0 is no marker. */
-  readonly markerTtl: number
   readonly maxValueSize: number
   /** Of all its values; what goes beyond is refused. -1 is no limit. */
   readonly maxBytes: number
@@ -31,7 +29,6 @@ const bucket = (
   name,
   history: 1,
   ttl: 0,
-  markerTtl: 0,
   maxValueSize,
   maxBytes: maxMib * MIB,
   storage: 'file',
@@ -46,7 +43,7 @@ export const BUCKETS = {
   desired: bucket('fleet-desired', MAX_VALUE_BYTES.desired, 256),
   state: bucket('fleet-state', MAX_VALUE_BYTES.state, 64),
   info: bucket('fleet-info', MAX_VALUE_BYTES.info, 64),
-  heartbeat: bucket('fleet-heartbeat', MAX_VALUE_BYTES.heartbeat, 16, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
+  heartbeat: bucket('fleet-heartbeat', MAX_VALUE_BYTES.heartbeat, 16, { ttl: HEARTBEAT_TTL }),
 } as const
 
 /** A bucket as it is found. */
@@ -62,10 +59,10 @@ export type BucketVerdict =
   /** It can't be had without losing something: a person must decide. */
   | { readonly verdict: 'Refuse'; readonly reason: string }
 
-const CHANGEABLE = ['history', 'ttl', 'markerTtl', 'maxValueSize', 'maxBytes'] as const
+const CHANGEABLE = ['history', 'ttl', 'maxValueSize', 'maxBytes'] as const
 
 const setting = (field: (typeof CHANGEABLE)[number], value: number): string => {
-  const none = { history: 'none', ttl: 'never', markerTtl: 'none', maxValueSize: 'no limit', maxBytes: 'no limit' }
+  const none = { history: 'none', ttl: 'never', maxValueSize: 'no limit', maxBytes: 'no limit' }
   return value <= 0 ? none[field] : String(value)
 }
 

@@ -53,11 +53,22 @@ export type ConsumerRequest =
   | { readonly verb: 'Delete' }
   | { readonly verb: 'Refuse'; readonly problem: string }
 
+/** Of a request for a consumer the device whose it is: the server lets no other one ask by it. Undefined for all else. */
+export const deviceAsking = (subject: string): string | undefined =>
+  deviceIn(subject, `${CONSUMER_REQUESTS}.CREATE.${streamOf(BUCKETS.desired.name)}.`)
+
+/**
+ * Whether an answer may be published to it, with the rights of the fleet operator: an inbox, or what a server puts in the place of one
+ * of another account. Any other subject is chosen by the device, be it an entry of another one. NATS-14.
+ */
+export const isAnswerSubject = (reply: string | undefined): reply is string =>
+  reply !== undefined && /^(_R_|_INBOX)\./.test(reply)
+
 /** @param subject that the server let the device publish to @param body parses what the device wrote, whatever it may be */
 export const readConsumerRequest = (subject: string, body: () => unknown): ConsumerRequest => {
   const stream = streamOf(BUCKETS.desired.name)
   if (subject.startsWith(`${CONSUMER_REQUESTS}.DELETE.${stream}.`)) return { verb: 'Delete' }
-  const device = deviceIn(subject, `${CONSUMER_REQUESTS}.CREATE.${stream}.`)
+  const device = deviceAsking(subject)
   if (device === undefined) return { verb: 'Refuse', problem: 'devices make and delete their own consumers alone' }
   const deliverSubject = deliverSubjectIn(body)
   if (deliverSubject === undefined || !isInboxOf(device, deliverSubject))

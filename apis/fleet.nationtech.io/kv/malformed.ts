@@ -5,6 +5,8 @@ import { APIS_ERRORS } from '../../errors.ts'
 export type MalformedReason =
   /** The key is not made of the tokens that its bucket has. */
   | 'Key'
+  /** The headers of the message are no entry's: they can't be decoded, are too many, or name no operation. */
+  | 'Headers'
   /** The value is larger than its bucket allows. */
   | 'Size'
   /** The value is no JSON in UTF-8. */

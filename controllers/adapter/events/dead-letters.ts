@@ -4,6 +4,7 @@
  */
 import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { headers, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { foreignHeaders } from '#lib/nats/foreign-headers.ts'
 import { ignoreNotFound } from '#lib/nats/ignore-not-found.ts'
 
 export const DEAD_STREAM = 'hyperfleet-dead-letters'
@@ -75,20 +76,23 @@ export const listDeadLetters = async (
   consumer: string | undefined,
   limit: number,
 ): Promise<readonly StoredDeadLetter[]> => {
-  const { direct, streams } = await jetstreamManager(connection)
+  const { streams } = await jetstreamManager(connection)
   // The stream is created with the first dead letter; before that, reads would fail.
   if ((await streams.info(DEAD_STREAM).catch(ignoreNotFound)) === undefined) return []
   const letters: StoredDeadLetter[] = []
   const next_by_subj = `${SUBJECT}.${consumer ?? '*'}`
   for (let seq = 1; letters.length < limit; ) {
-    const stored = await direct.getMessage(DEAD_STREAM, { seq, next_by_subj }).catch(ignoreNotFound)
+    // Not by a direct get, which answers with the headers that are stored.
+    const next = { seq, next_by_subj }
+    const stored = await streams.getMessage(DEAD_STREAM, next).catch(ignoreNotFound)
     if (!stored) break
-    const word = (name: string) => stored.header.get(name)
+    const found = foreignHeaders(stored)
+    const word = (name: string) => found.get(name)
     letters.push({
       id: stored.seq,
       time: stored.time.toISOString(),
       consumer: stored.subject.slice(SUBJECT.length + 1),
-      problem: word(PROBLEM_HEADER),
+      problem: found.problem === undefined ? word(PROBLEM_HEADER) : unreadable(found.problem),
       subject: word(SUBJECT_HEADER),
       stream: word(STREAM_HEADER),
       sequence: Number(word(SEQUENCE_HEADER)),
@@ -101,16 +105,20 @@ export const listDeadLetters = async (
   return letters
 }
 
+const unreadable = (problem: string): string =>
+  `this is no dead letter that Muster wrote, and can’t be read: ${problem}`
+
 /**
  * Publishes it again where it came from, for every consumer there, and keeps it no longer. At least once.
  * @returns whether there was one of that id
- * @throws Error when it was too large to be kept as a whole, and is gone from where it lay
+ * @throws Error when it was too large to be kept as a whole, and is gone from where it lay, or can't be read
  */
 export const replayDeadLetter = async (connection: NatsConnection, id: number): Promise<boolean> => {
   const { streams } = await jetstreamManager(connection)
   const stored = await streams.getMessage(DEAD_STREAM, { seq: id }).catch(ignoreNotFound)
   if (!stored) return false
-  const { header } = stored
+  const header = foreignHeaders(stored)
+  if (header.problem !== undefined) throw new Error(`${id}: ${unreadable(header.problem)}`)
   let body = stored.data
   if (header.get(TRUNCATED_HEADER) === 'true') {
     const original = await streams

@@ -2,6 +2,7 @@
 import type { JsMsg } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { foreignHeaders } from '#lib/nats/foreign-headers.ts'
 import { REPLAYS_HEADER, storeDeadLetter } from './dead-letters.ts'
 import { NotAnEventError, parseEventText } from './reconcile-event.ts'
 import { redeliveryDelay } from './redelivery.ts'
@@ -59,9 +60,9 @@ const moveToDeadLetters = async (
   problem: string,
   deliveries: number,
 ): Promise<void> => {
-  const { subject, headers, info, data } = message
+  const { subject, info, data } = message
   const { stream, streamSequence: sequence } = info
-  const replays = Number(headers?.get(REPLAYS_HEADER) || 0)
+  const replays = Number(foreignHeaders(message).get(REPLAYS_HEADER)) || 0
   try {
     const counts = { sequence, deliveries, replays }
     await storeDeadLetter(connection, { consumer, subject, stream, ...counts, problem, body: data })

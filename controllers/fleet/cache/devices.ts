@@ -15,7 +15,7 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { isLater } from '#operator/model/resource-version.ts'
 import { WindowError } from '../rollout/maintenance-windows.ts'
 import type { FleetState } from '../state/fleet-state.ts'
-import type { KeyUpdate } from '../state/key-update.ts'
+import { bytesOf, type KeyUpdate } from '../state/key-update.ts'
 import { placementPhase } from '../state/placement.ts'
 import { type DeviceView, deviceView } from '../state/views.ts'
 import {
@@ -75,9 +75,10 @@ export class DeviceCache {
   }
 
   /** A key of fleet-info. @returns what is malformed */
-  infoSeen({ key, bytes }: KeyUpdate): MalformedEntry | undefined {
+  infoSeen(update: KeyUpdate): MalformedEntry | undefined {
     try {
-      const name = parseDeviceKey(key)
+      const name = parseDeviceKey(update.key)
+      const bytes = bytesOf(update)
       this.#urgent.add(name)
       if (bytes === undefined) this.#infos.delete(name)
       else this.#infos.set(name, infoCodec.decode(bytes).payload)
@@ -90,7 +91,8 @@ export class DeviceCache {
 
   /** A key of fleet-heartbeat. @returns what is malformed */
   heartbeatSeen(seen: KeyUpdate): MalformedEntry | undefined {
-    const { key, bytes, at = this.#clock.now() } = seen
+    const { key, bytes, problem, at = this.#clock.now() } = seen
+    if (problem !== undefined) return problem
     if (bytes === undefined) this.#offlineSince.set(key, at.getTime())
     else {
       this.#offlineSince.delete(key)

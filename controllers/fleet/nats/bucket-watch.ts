@@ -4,12 +4,15 @@
  * were read goes on where it ended: else a machine that is too slow to read all of them in one go would never come to an end.
  * FLEET-78.
  */
-import type { KV } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import type { Connected } from '#lib/nats/connection.ts'
+import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
-import type { Clock } from '#operator/model/clock.ts'
-import type { KeyUpdate } from '../state/key-update.ts'
-import { type Incarnation, storeStateOf } from './provision.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import { type KeyUpdate, updateOf } from '../state/key-update.ts'
+import { Expiry } from './expiry.ts'
+import { type Incarnation, storeStateOf, timeOf } from './provision.ts'
 import { StoreHistory, type StoreState } from './store-history.ts'
 
 /** Is called for each change, in order. */
@@ -45,6 +48,7 @@ export class BucketWatch {
   /** The keys that have a value, with its revision. */
   readonly #known = new Map<string, number>()
   readonly #history: StoreHistory
+  readonly #expiry: Expiry | undefined
   #hasGoneBack = false
   #incarnation: Incarnation | undefined
   #replay: Replay | undefined
@@ -52,6 +56,7 @@ export class BucketWatch {
   constructor({ settings, keys, isSaidAgain = false, listener }: WatchedBucket, clock: Clock) {
     this.#name = settings.name
     this.#history = new StoreHistory({ expires: settings.ttl > 0, isSaidAgain })
+    this.#expiry = settings.ttl > 0 ? new Expiry(settings.ttl) : undefined
     this.#keys = keys
     this.#listener = listener
     this.#clock = clock
@@ -72,15 +77,23 @@ export class BucketWatch {
    * @param newest The revision of what was written last among its keys; 0 when there are none.
    * @throws what NATS answers
    */
-  async follow(kv: KV, incarnation: Incarnation, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  async follow(
+    { connection, manager }: Connected,
+    incarnation: Incarnation,
+    newest: () => Promise<number>,
+    signal: AbortSignal,
+  ): Promise<void> {
     // Before the watch: what comes later than this, comes by it.
-    const store = storeStateOf((await kv.status()).streamInfo)
+    const info = await manager.streams.info(streamOf(this.#name))
+    const store = storeStateOf(info)
+    this.#expiry?.synchronize(timeOf(info), monotonic(this.#clock))
     const wasRead = this.#incarnation !== undefined
     const { highest } = this.#history
     const isContinued = this.#history.mayContinue(store, this.#oldest())
     const isSame = this.#history.begin(store) && !this.#hasGoneBack && this.#incarnation === incarnation
     if (wasRead && !isSame) {
       this.#known.clear()
+      this.#expiry?.clear()
       const isOther = this.#incarnation !== incarnation
       const what = isOther ? 'was made anew' : `went back from revision ${highest} to ${store.lastRevision}`
       this.#listener.recreated(`the bucket ${this.#name} ${what}`)
@@ -90,16 +103,14 @@ export class BucketWatch {
     const before = isSame && isContinued ? this.#replay : undefined
     const replay = new Replay(new Set(this.#known.keys()), before)
     this.#replay = replay
-    const watch = await kv.watch({
-      key: this.#keys,
-      ...(replay.revision > 0 && { resumeFromRevision: replay.revision + 1 }),
-    })
+    const from = replay.revision > 0 ? replay.revision + 1 : undefined
+    const feed = await openEntries(connection, this.#name, this.#keys, from)
     const ending = new AbortController()
-    const stop = () => watch.stop()
+    const stop = () => feed.messages.stop()
     signal.addEventListener('abort', stop, { once: true })
     const finish = () => this.#finish(replay, store.lastRevision)
     try {
-      const reading = this.#read(watch, replay, finish, signal).finally(() => ending.abort())
+      const reading = this.#read(feed, replay, finish, signal).finally(() => ending.abort())
       await Promise.all([reading, this.#waitForEnd(replay, newest, finish, ending.signal)])
     } finally {
       signal.removeEventListener('abort', stop)
@@ -107,8 +118,17 @@ export class BucketWatch {
     }
   }
 
-  /** @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of */
-  check(store: StoreState): void {
+  /**
+   * A look at its store, at that time by the server's clock: tells of keys that expired.
+   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of
+   */
+  check(store: StoreState, time: number): void {
+    if (this.#expiry !== undefined && this.isReplayed) {
+      const now = monotonic(this.#clock)
+      this.#expiry.synchronize(time, now)
+      for (const { key, at } of this.#expiry.take(store.lastRevision, now))
+        this.#notify({ key, bytes: undefined, revision: 0, at })
+    }
     const { highest } = this.#history
     switch (this.#history.evaluate(store, this.#oldest())) {
       case 'WentBack':
@@ -132,24 +152,23 @@ export class BucketWatch {
     return new NatsProblem('BucketWentBack', problem)
   }
 
-  async #read(
-    watch: Awaited<ReturnType<KV['watch']>>,
-    replay: Replay,
-    finish: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for await (const entry of watch) {
+  async #read({ messages, count }: EntryFeed, replay: Replay, finish: () => void, signal: AbortSignal): Promise<void> {
+    let left = count
+    for await (const message of messages) {
       if (signal.aborted) return
-      const { key, operation, value, revision, created, delta = 0 } = entry
+      left -= 1
+      const entry = toEntry(this.#name, message)
+      if (entry === undefined) continue
+      const { key, revision, pending } = entry
       const known = this.#known.get(key) ?? 0
       if (revision < known) throw this.#wentBack(known, revision)
       this.#history.seen(revision)
-      // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
-      this.#notify({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
+      this.#expiry?.read(revision)
+      this.#notify(this.#unlessExpired(updateOf(entry)))
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
-        this.#listener.progress(replay.count + 1, replay.count + 1 + delta)
+        this.#listener.progress(replay.count + 1, replay.count + 1 + pending)
       replay.seen(key, revision)
-      if (entry.isUpdate || delta === 0) finish()
+      if (left <= 0 || pending === 0) finish()
     }
   }
 
@@ -175,9 +194,21 @@ export class BucketWatch {
     this.#listener.replayed(replay.count)
   }
 
+  /** A message may have been written to outlive its bucket. */
+  #unlessExpired(seen: KeyUpdate): KeyUpdate {
+    const end = seen.at && this.#expiry?.endOf(seen.at, monotonic(this.#clock))
+    return end === undefined ? seen : { key: seen.key, bytes: undefined, revision: seen.revision, at: end }
+  }
+
   #notify(seen: KeyUpdate): void {
-    if (seen.bytes === undefined) this.#known.delete(seen.key)
-    else this.#known.set(seen.key, seen.revision)
+    const { key, bytes, revision, at } = seen
+    if (bytes === undefined) {
+      this.#known.delete(key)
+      this.#expiry?.gone(key)
+    } else {
+      this.#known.set(key, revision)
+      if (at !== undefined) this.#expiry?.written(key, revision, at)
+    }
     this.#listener.seen(seen)
   }
 }

@@ -40,7 +40,7 @@ export const ensureBucket = async (
       case 'Refuse':
         throw new NatsProblem('BucketRefused', verdict.reason)
     }
-    await closeToRollups(manager, settings, found)
+    await close(manager, found)
     return found.created
   } catch (error) {
     throw toNatsProblem(`make or change the bucket ${settings.name}`, error)
@@ -50,12 +50,14 @@ export const ensureBucket = async (
 /** A bucket at a moment. */
 export interface BucketLook {
   readonly store: StoreState
+  /** By the server's clock: milliseconds since the epoch. */
+  readonly time: number
   readonly usedBytes: number
   /** Undefined when it has no limit. */
   readonly maxBytes: number | undefined
 }
 
-/** What is in its store. @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
+/** What is in its store, which stays closed. @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
 export const checkIncarnation = async (
   manager: JetStreamManager,
   bucket: string,
@@ -64,13 +66,18 @@ export const checkIncarnation = async (
   const found = await findStream(manager, bucket).catch((error: unknown) => {
     throw toNatsProblem(`tell about the bucket ${bucket}`, error)
   })
-  if (found?.created === incarnation) return lookOf(found)
+  if (found?.created === incarnation) {
+    // An operator of an earlier release beside this one opens it when it begins.
+    await close(manager, found)
+    return lookOf(found)
+  }
   const what = found === undefined ? 'was deleted' : 'was deleted and made anew'
   throw new NatsProblem('BucketGone', `the bucket ${bucket} ${what}: what is missing in it is written again`)
 }
 
 const lookOf = (info: StreamInfo): BucketLook => ({
   store: storeStateOf(info),
+  time: timeOf(info),
   usedBytes: info.state.bytes,
   maxBytes: info.config.max_bytes > 0 ? info.config.max_bytes : undefined,
 })
@@ -80,6 +87,9 @@ export const storeStateOf = ({ state }: StreamInfo): StoreState => ({
   lastRevision: state.last_seq,
   messages: state.messages,
 })
+
+/** When the server answered, by its clock: milliseconds since the epoch. */
+export const timeOf = ({ ts }: StreamInfo): number => Date.parse(ts ?? '')
 
 /** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
 export const newestRevision = async (manager: JetStreamManager, bucket: string, keys: string): Promise<number> => {
@@ -93,7 +103,7 @@ const create = async (
   settings: BucketSettings,
   log: Logger,
 ): Promise<Incarnation> => {
-  const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = settings
+  const { history, ttl, maxValueSize, maxBytes, storage } = settings
   const createWith = (limit: number) =>
     new Kvm(connection).create(settings.name, {
       history,
@@ -102,7 +112,6 @@ const create = async (
       storage: storage === 'file' ? StorageType.File : StorageType.Memory,
       description: 'Muster: made and watched by its fleet operator',
       ...(ttl > 0 && { ttl }),
-      ...(markerTtl > 0 && { markerTTL: markerTtl }),
     })
   try {
     await createWith(maxBytes)
@@ -112,7 +121,7 @@ const create = async (
     await createWith(NO_LIMIT)
   }
   const made = await manager.streams.info(streamOf(settings.name))
-  await closeToRollups(manager, settings, made)
+  await close(manager, made)
   log.info('fleet: a bucket was created', { bucket: settings.name })
   return made.created
 }
@@ -142,14 +151,18 @@ const migrate = async (
   }
 }
 
-/** By a header of one message that it may write, a device would erase what all others said. Markers need them: docs/decisions/fleet-agent.md. */
-const closeToRollups = async (
-  manager: JetStreamManager,
-  { name, markerTtl }: BucketSettings,
-  { config }: StreamInfo,
-): Promise<void> => {
-  if (markerTtl === 0 && config.allow_rollup_hdrs)
-    await manager.streams.update(streamOf(name), { allow_rollup_hdrs: false })
+/** The server's shortest. Nothing in a bucket is told apart by ids, and each would be remembered for two minutes, whatever its length. */
+const DUPLICATE_WINDOW = nanos(100)
+
+/**
+ * Closes a bucket to headers by which a device, with one key that it may write, would erase what all others said (`Nats-Rollup`) or
+ * fill the server's memory (`Nats-Msg-Id`). Markers of what expired need rollups, so there are none: the operator reckons it. NATS-12.
+ */
+const close = async ({ streams }: JetStreamManager, { config }: StreamInfo): Promise<void> => {
+  const { allow_rollup_hdrs, duplicate_window, subject_delete_marker_ttl = 0 } = config
+  if (!allow_rollup_hdrs && duplicate_window === DUPLICATE_WINDOW && subject_delete_marker_ttl === 0) return
+  const closed = { allow_rollup_hdrs: false, duplicate_window: DUPLICATE_WINDOW, subject_delete_marker_ttl: 0 }
+  await streams.update(config.name, closed)
 }
 
 /** A stream of the name of a bucket that is none. */
@@ -168,19 +181,17 @@ const settingsOf = (name: string, { config, state }: StreamInfo): FoundBucket =>
   name,
   history: config.max_msgs_per_subject,
   ttl: Math.round(config.max_age / NANOSECONDS),
-  markerTtl: Math.round(markerNanos(config) / NANOSECONDS),
   maxValueSize: config.max_msg_size,
   maxBytes: config.max_bytes,
   storage: config.storage === StorageType.File ? 'file' : 'memory',
   usedBytes: state.bytes,
 })
 
-const markerNanos = ({ subject_delete_marker_ttl: ttl }: StreamConfig): number => (typeof ttl === 'number' ? ttl : 0)
-
-const changesTo = ({ history, ttl, markerTtl, maxValueSize, maxBytes }: BucketSettings): Partial<StreamConfig> => ({
+const changesTo = ({ history, ttl, maxValueSize, maxBytes }: BucketSettings): Partial<StreamConfig> => ({
   max_msgs_per_subject: history,
   max_age: nanos(ttl),
+  // Not longer than the age, which would be refused.
+  duplicate_window: DUPLICATE_WINDOW,
   max_msg_size: maxValueSize,
   max_bytes: maxBytes,
-  ...(markerTtl > 0 && { allow_msg_ttl: true, subject_delete_marker_ttl: nanos(markerTtl) }),
 })

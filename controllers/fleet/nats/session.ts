@@ -89,7 +89,7 @@ const runSession = async <Name extends string>(
     parts = [
       ...names.map((name) => {
         const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)
-        return mirrors[name].follow(open[name], incarnations[name], newest, ending.signal)
+        return mirrors[name].follow(connected, incarnations[name], newest, ending.signal)
       }),
       serveDeviceConsumers(connected, clock, ending.signal),
       watch(options, names, incarnations, mirrors, connected, ending.signal),
@@ -121,7 +121,7 @@ const watch = async <Name extends string>(
     await eachOf(names, async (name) => {
       const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
       onLook(name, look)
-      mirrors[name].check(look.store)
+      mirrors[name].check(look.store, look.time)
     })
   }
 }

@@ -22,6 +22,7 @@ import { followBuckets } from '../nats/session.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
 import { NATS_FEEDS, type NatsFeed } from '../state/sync-state.ts'
+import { MalformedLog } from './malformed-log.ts'
 import type { SourceListener } from './source-listener.ts'
 
 export interface NatsSourceOptions {
@@ -146,31 +147,27 @@ const listenDesired = (options: NatsSourceOptions): BucketListener => {
 }
 
 const createListener = (
-  { listener, log, metrics }: NatsSourceOptions,
+  { listener, clock, log, metrics }: NatsSourceOptions,
   feed: NatsFeed,
   seen: (key: KeyUpdate) => MalformedEntry | undefined,
   recreated: () => void,
-): BucketListener => ({
-  seen: (key) => {
-    const problem = seen(key)
-    if (problem !== undefined) {
-      metrics.malformed.inc({ bucket: feed, reason: problem.reason })
-      log.warn('fleet: an entry is malformed, it is skipped until it changes', {
-        bucket: feed,
-        key: key.key,
-        problem: problem.message,
-      })
-    }
-    listener.changed()
-  },
-  recreated: (cause) => {
-    log.warn('fleet: the store of a bucket is not the one that was read, reading it again', { bucket: feed, cause })
-    recreated()
-    listener.syncChanged(feed, { type: 'Wiped', cause })
-  },
-  progress: (replayed, total) => listener.syncChanged(feed, { type: 'Progress', replayed, total }),
-  replayed: (entries) => {
-    log.debug('fleet: a bucket was read', { bucket: feed, entries })
-    listener.syncChanged(feed, { type: 'Replayed' })
-  },
-})
+): BucketListener => {
+  const malformed = new MalformedLog(feed, metrics, clock, log)
+  return {
+    seen: (key) => {
+      const problem = seen(key)
+      if (problem !== undefined) malformed.tell(key.key, problem)
+      listener.changed()
+    },
+    recreated: (cause) => {
+      log.warn('fleet: the store of a bucket is not the one that was read, reading it again', { bucket: feed, cause })
+      recreated()
+      listener.syncChanged(feed, { type: 'Wiped', cause })
+    },
+    progress: (replayed, total) => listener.syncChanged(feed, { type: 'Progress', replayed, total }),
+    replayed: (entries) => {
+      log.debug('fleet: a bucket was read', { bucket: feed, entries })
+      listener.syncChanged(feed, { type: 'Replayed' })
+    },
+  }
+}

@@ -12,12 +12,11 @@
  */
 import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { FleetQueries } from './fleet-queries.ts'
-import { type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
+import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
 import { decideWrite, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
-import { contentOf, StrayReports } from './stray-reports.ts'
+import { contentOf, reportIn, StrayReports } from './stray-reports.ts'
 import type { UnneededKey } from './unneeded-keys.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
@@ -97,7 +96,7 @@ export class FleetState extends FleetQueries {
       state.reportedRevision = revision
       state.reported = undefined
       try {
-        if (bytes !== undefined) state.reported = { state: stateCodec.decode(bytes).payload, revision }
+        state.reported = reportIn(update)
       } finally {
         this.#markChanged(state)
       }
@@ -105,10 +104,10 @@ export class FleetState extends FleetQueries {
   }
 
   /** A key of fleet-heartbeat; without bytes the device is offline. @returns what is malformed */
-  heartbeatSeen({ key, bytes, revision }: KeyUpdate): MalformedEntry | undefined {
+  heartbeatSeen(update: KeyUpdate): MalformedEntry | undefined {
     return skipMalformed(() => {
-      const device = parseDeviceKey(key)
-      if (!this.facts.heartbeats.update(device, revision, bytes !== undefined)) return
+      const device = parseDeviceKey(update.key)
+      if (!this.facts.heartbeats.update(device, update.revision, bytesOf(update) !== undefined)) return
       this.#dirtyDevices.add(device)
       for (const state of this.facts.placements.ofDevice(device)) this.#markChanged(state)
     })
@@ -191,7 +190,8 @@ export class FleetState extends FleetQueries {
     })
   }
 
-  #desired({ key, bytes, revision, at }: KeyUpdate, isSeeded: boolean): MalformedEntry | undefined {
+  #desired(update: KeyUpdate, isSeeded: boolean): MalformedEntry | undefined {
+    const { key, bytes, revision, at } = update
     return skipMalformed(() => {
       const state = this.facts.placements.at(parsePlacementKey(key), key)
       if (revision <= state.entryRevision && revision !== 0) return
@@ -205,7 +205,7 @@ export class FleetState extends FleetQueries {
       state.entryRevision = revision
       state.entry = { bytes, revision, isSeeded, at, desired: undefined, isOfLaterRelease: false }
       try {
-        state.entry = { ...state.entry, ...this.facts.decode(state, bytes) }
+        state.entry = { ...state.entry, ...this.facts.decode(state, bytesOf(update) ?? bytes) }
       } catch (error) {
         const isOfLaterRelease = error instanceof MalformedEntry && error.reason === 'Schema'
         state.entry = { ...state.entry, isOfLaterRelease }

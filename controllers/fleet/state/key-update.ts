@@ -1,4 +1,5 @@
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import type { BucketEntry } from '#lib/nats/bucket-entries.ts'
 
 /** A key with its value as a bucket has it; no bytes: the key was deleted. */
 export interface KeyUpdate {
@@ -8,6 +9,24 @@ export interface KeyUpdate {
   readonly revision: number
   /** When it was written, by the clock of the server. */
   readonly at?: Date
+  /** It was written by headers that are no entry's: there is no value, whatever the bytes are. */
+  readonly problem?: MalformedEntry
+}
+
+/** An entry as it was read. */
+export const updateOf = ({ key, kind, problem, value, revision, at }: BucketEntry): KeyUpdate => ({
+  key,
+  // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
+  bytes: kind === 'Value' || kind === 'Unreadable' ? value.slice() : undefined,
+  revision,
+  at,
+  ...(kind === 'Unreadable' && { problem: new MalformedEntry('Headers', problem) }),
+})
+
+/** The bytes to decode; undefined when the key was deleted. @throws MalformedEntry (Headers) */
+export const bytesOf = ({ bytes, problem }: KeyUpdate): Uint8Array | undefined => {
+  if (problem !== undefined) throw problem
+  return bytes
 }
 
 /** A change of fleet-desired. It fails when the key has another revision by now; the present value then comes as `desiredSeen`. */

@@ -6,6 +6,8 @@
 import { isDeviceName } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { bytesOf, type KeyUpdate } from './key-update.ts'
+import type { PlacementState } from './placement-state.ts'
 
 /** So many reports of Deployments that do not exist a device may have; the markers of those that it took back count as well. */
 export const MAX_STRAY_REPORTS = 100
@@ -32,6 +34,12 @@ export const contentOf = (bytes: Uint8Array | undefined): ReportContent => {
     if (error instanceof MalformedEntry) return 'Other'
     throw error
   }
+}
+
+/** What a device said under a key of fleet-state; undefined when it took it back. @throws MalformedEntry */
+export const reportIn = (update: KeyUpdate): PlacementState['reported'] => {
+  const bytes = bytesOf(update)
+  return bytes && { state: stateCodec.decode(bytes).payload, revision: update.revision }
 }
 
 export class StrayReports {

@@ -3,7 +3,8 @@ import { JetStreamApiCodes, JetStreamApiError, type JsMsg, jetstream, jetstreamM
 import { createInbox, type NatsConnection, nanos, nuid, PermissionViolationError } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceConsumer, IDLE_HEARTBEAT_MS, inboxOf } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
-import { keyIn, streamOf } from '#lib/nats/kv-subjects.ts'
+import { toEntry } from '#lib/nats/bucket-entries.ts'
+import { streamOf } from '#lib/nats/kv-subjects.ts'
 import type { StorePosition } from '../evaluate-deletion.ts'
 
 export interface DesiredListener {
@@ -86,11 +87,16 @@ export const watchDesired = async (
 }
 
 const notify = async (message: JsMsg, bucket: string, listener: DesiredListener): Promise<void> => {
-  const key = keyIn(bucket, message.subject)
-  if (key === undefined) return
-  const position = { revision: message.seq, at: message.time.getTime() }
-  // NATS: ADR-8 for what clients delete, ADR-43 for what the server removes.
-  if (['DEL', 'PURGE'].includes(message.headers?.get('KV-Operation') ?? '')) await listener.onDeleted(key, position)
-  else if ((message.headers?.get('Nats-Marker-Reason') ?? '') !== '') listener.onLost(key)
-  else await listener.onEntry(key, message.data, position)
+  const entry = toEntry(bucket, message)
+  if (entry === undefined) return
+  const position = { revision: entry.revision, at: entry.at.getTime() }
+  switch (entry.kind) {
+    case 'Deleted':
+      return listener.onDeleted(entry.key, position)
+    case 'Expired':
+      return listener.onLost(entry.key)
+    case 'Value':
+    case 'Unreadable':
+      return listener.onEntry(entry.key, entry.value, position)
+  }
 }

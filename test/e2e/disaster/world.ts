@@ -235,7 +235,7 @@ export const disasterWorld = async (): Promise<DisasterWorld> => {
       suite.network?.cut()
       const connection = await connect({ servers: suite.nats.url, reconnect: false })
       const heartbeats = await new Kvm(connection).open('fleet-heartbeat')
-      for (const machine of AWAY) await heartbeats.purge(machine)
+      for (const machine of AWAY) await heartbeats.delete(machine)
       await connection.close()
     },
     regionReturns: async (skews) => {

@@ -9,6 +9,7 @@ import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import type { DeadLetter } from '#controllers/adapter/events/source.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { startNats } from '#test/harness/index.ts'
+import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { muster } from '../cmd/run.ts'
 import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from './world.ts'
 
@@ -121,6 +122,38 @@ describe('one consumer', () => {
       if (delivery !== undefined) return delivery
     }
   }
+
+  // NATS-11
+  test('attack: messages whose headers can’t be decoded are kept apart at once, listed, and delay no other', async () => {
+    const one = source('undecodable', 'odd')
+    await one.open(signal)
+    const texts = ['no event', event('odd'), '']
+    for (const [n, head] of UNDECODABLE.entries())
+      await jetstream(connection).publish('hyperfleet.events.odd', texts[n] ?? '', { headers: rawHeaders(head) })
+    await publish('odd', event('good'))
+    const ids: unknown[] = []
+    while (!ids.includes('good')) {
+      const delivery = await take(one)
+      ids.push(delivery.event.data.id)
+      await delivery.acknowledge()
+    }
+    expect(ids).toEqual(['odd', 'good'])
+    const dead = UNDECODABLE.map((head) =>
+      jetstream(connection).publish('hyperfleet.dead-letters.undecodable', '', { headers: rawHeaders(head) }),
+    )
+    await Promise.all(dead)
+    const kept = await listDeadLetters(connection, 'undecodable', 10)
+    expect(kept.map(({ problem }) => problem)).toEqual([
+      ...['it is no JSON', 'it is no JSON'].map((what) => `the message is no reconcile event: ${what}`),
+      ...UNDECODABLE.map(() => expect.stringContaining('can’t be read')),
+    ])
+    const listed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`, '--consumer=undecodable'])
+    expect(listed.code).toBe(0)
+    await expect(replayDeadLetter(connection, kept.at(-1)?.id ?? 0)).rejects.toThrow('can’t be read')
+    letters.length = 0
+    await one.remove(signal)
+    await one.close()
+  })
 
   test('ADAPTER-22: gives an event that fails for good up after its deliveries, keeps it, and takes it again when it is replayed', async () => {
     const one = source()

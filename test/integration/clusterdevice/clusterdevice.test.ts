@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { heartbeatCodec, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -9,6 +10,7 @@ import { type KubeconfigFile, readKubeconfig } from '#hack/cluster/kubeconfig.ts
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { DeepPartial } from '#operator/index.ts'
 import { type Account, accountOf, type MusterProcess, startMuster } from '#test/harness/index.ts'
+import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type FleetWorld, fleetWorld, scoreOf } from '../fleet/world.ts'
 
 /** One story, told in order: the cluster is the API server itself, through an account that may only write ConfigMaps of one namespace. */
@@ -207,7 +209,14 @@ test('a kubeconfig that the cluster does not take any more is read again when it
 })
 
 // AGENT-23
-test('with the ClusterDeployment go the Device and all that it said', async () => {
+// NATS-11
+test('with the ClusterDeployment go the Device and all that it said, also what can’t be decoded', async () => {
+  const connection = await connect({ servers: fleet.nats.url })
+  for (const [n, head] of UNDECODABLE.entries())
+    connection.publish(`$KV.fleet-state.${cluster()}.shop.odd-${n}`, '', { headers: rawHeaders(head) })
+  for (const bucket of ['heartbeat', 'info'])
+    connection.publish(`$KV.fleet-${bucket}.${cluster()}`, '', { headers: rawHeaders(UNDECODABLE[0]) })
+  await connection.drain()
   await fleet.kube.delete(ClusterDeployment, cluster(), fleet.namespace)
   await fleet.until(async () => {
     expect(await fleet.kube.get(ClusterDeployment, cluster(), fleet.namespace)).toBeUndefined()

@@ -1,6 +1,8 @@
 /** `muster fleet drill`: what a release would do, told before it does. */
+import { connect } from '@nats-io/transport-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { drill } from '#cmd/fleet/drill.ts'
+import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type FleetWorld, fleetWorld, scoreOf } from './world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -56,4 +58,23 @@ test('upgrade_gate: a fleet that is as it should be is told to stay as it is, an
     isOpen: true,
   })
   expect(await world.revision('fleet-desired')).toBe(revision + 1)
+})
+
+// NATS-11
+test('attack: what devices wrote can’t be decoded, and the drill tells all the rest', async () => {
+  const operator = await world.operator()
+  await world.until(() => expect(operator.view.recovery().phase).toBe('Converged'))
+  const machine = await world.device('a')
+  await world.deploy('web')
+  await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1 }))
+  await operator.stop()
+  const connection = await connect({ servers: world.nats.url })
+  for (const [n, headers] of [...UNDECODABLE, 'NATS/1.0 503\r\n\r\n'].entries())
+    connection.publish(`$KV.fleet-state.stolen.${world.namespace}.none-${n}`, '', { headers: rawHeaders(headers) })
+  for (let n = 0; n < 3_000; n += 1) connection.publish(`$KV.fleet-state.stolen.${world.namespace}.more-${n}`, 'x')
+  await connection.drain()
+  // What comes behind those that can't be read.
+  await machine.say('web', { revision: 7 })
+  const key = `${machine.name}.${world.namespace}.web`
+  expect(await drilled()).toMatchObject({ puts: [], deletes: [], conflicts: [{ key, reason: 'ConflictPaused' }] })
 })

@@ -17,6 +17,9 @@ afterEach(async () => {
   await world?.[Symbol.asyncDispose]()
 })
 
+/** To headers by which a device would do something to others. */
+const CLOSED = { allow_rollup_hdrs: false, duplicate_window: 100_000_000 }
+
 const phase = (operator: Running) => operator.view.recovery().phase
 const converged = (operator: Running) => world.until(() => expect(phase(operator)).toBe('Converged'))
 
@@ -142,7 +145,7 @@ test('buckets are made with what they need, changed ones are brought back, and w
   const settings = (bucket: string) => manage(async ({ streams }) => (await streams.info(`KV_${bucket}`)).config)
   expect(await settings('fleet-heartbeat')).toMatchObject({
     max_age: 90_000_000_000,
-    subject_delete_marker_ttl: 90_000_000_000,
+    ...CLOSED,
     max_msgs_per_subject: 1,
   })
   const value = (await settings('fleet-state')).max_msg_size
@@ -164,6 +167,20 @@ test('buckets are made with what they need, changed ones are brought back, and w
       problem: expect.stringContaining('the bucket fleet-desired is in memory and must be in file'),
     }),
   )
+})
+
+// NATS-12
+test('a bucket that an operator of an earlier release opened to rollups is closed again, under a session that goes on', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const open = { allow_msg_ttl: true, subject_delete_marker_ttl: 90_000_000_000, allow_rollup_hdrs: true }
+  await manage(({ streams }) => streams.update('KV_fleet-heartbeat', { ...open, duplicate_window: 60_000_000_000 }))
+  await world.until(async () => {
+    const { config } = await manage(({ streams }) => streams.info('KV_fleet-heartbeat'))
+    expect(config).toMatchObject(CLOSED)
+    expect(config.subject_delete_marker_ttl ?? 0).toBe(0)
+  })
+  expect(phase(operator)).toBe('Converged')
 })
 
 // FLEET-16
@@ -265,12 +282,12 @@ test('the operator makes the consumers of devices, and a device that floods it w
   expect(await ask()).toMatchObject({ name: 'pump', config: { filter_subject: '$KV.fleet-desired.pump.>' } })
   expect(await ask()).not.toHaveProperty('config.metadata.a')
   let answers = 0
-  connection.subscribe('answers', {
+  connection.subscribe('_INBOX.pump.answers', {
     callback: (_error, { data }) => {
       if (data.length > 0) answers += 1
     },
   })
-  for (let n = 0; n < 20_000; n += 1) connection.publish(subject, body, { reply: 'answers' })
+  for (let n = 0; n < 20_000; n += 1) connection.publish(subject, body, { reply: '_INBOX.pump.answers' })
   await connection.flush()
   const [a] = await deployed()
   expect(await a.wanted()).toEqual({ web: 1 })
@@ -279,5 +296,27 @@ test('the operator makes the consumers of devices, and a device that floods it w
   expect(answers).toBeLessThan(2_000)
   await operator.stop()
   await expect(ask()).rejects.toThrow('no responders')
+  await connection.close()
+})
+
+// NATS-14
+test('attack: a device that shares the account of the buckets names the entry of another as the place of an answer; nothing is written there', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const connection = await connect({ servers: world.nats.url, reconnect: false })
+  const body = JSON.stringify({ config: { deliver_subject: '_INBOX.pump.one' } })
+  const requests = [
+    'muster.fleet.consumers.CREATE.KV_fleet-desired.pump.$KV.fleet-desired.pump.>',
+    'muster.fleet.consumers.CREATE.KV_fleet-desired.pump.elsewhere',
+    'muster.fleet.consumers.DELETE.KV_fleet-desired.pump',
+  ]
+  const places = ['$KV.fleet-desired.victim.shop.web', '$KV.fleet-state.victim.shop.web', '$KV.fleet-heartbeat.victim']
+  for (const subject of requests) {
+    for (const reply of places) connection.publish(subject, body, { reply })
+    // What is asked later is answered later.
+    await world.until(() => connection.request(subject, body, { timeout: 5_000 }))
+  }
+  for (const bucket of ['fleet-desired', 'fleet-state', 'fleet-heartbeat'] as const)
+    expect(Object.keys(await world.texts(bucket)).filter((key) => key.startsWith('victim'))).toEqual([])
   await connection.close()
 })

@@ -195,7 +195,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         beat: async () => {
           await put('fleet-heartbeat', name, heartbeatCodec.encode({ boot: 'b', at: new Date().toISOString() }, 0))
         },
-        silence: () => bucket('fleet-heartbeat', (kv) => kv.purge(name)),
+        silence: () => bucket('fleet-heartbeat', (kv) => kv.delete(name)),
         tell: async (more) => {
           const told = { world: namespace, ...more }
           await put('fleet-info', name, infoCodec.encode({ labels: told, inventory, agentVersion: '1' }, 0))

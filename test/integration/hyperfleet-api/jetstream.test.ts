@@ -9,6 +9,7 @@ import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { startNats } from '#test/harness/index.ts'
+import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type Json, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
 
 /** What only JetStream can get wrong; what every queue must do is in test/conformance/event-queue.test.ts. */
@@ -220,6 +221,26 @@ test('a message that another client published stops no claim: claims step over i
   await publish('neither', 'NaN')
   await post(api, id, 'A')
   expect(reasonsOf(await claim(api))).toEqual(['A'])
+})
+
+// NATS-11
+test('attack: another client publishes headers that can’t be decoded, or that say what a server says; claims step over them', async () => {
+  const nats = await natsServer()
+  const api = await withNats(nats.url)
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const connection = await connect({ servers: nats.url })
+  onTestFinished(() => connection.close())
+  const statuses = ['100 Idle Heartbeat', '404 No Messages', '409 Consumer Deleted', '503'].map(
+    (status) => `NATS/1.0 ${status}\r\n\r\n`,
+  )
+  for (const head of [...UNDECODABLE, ...statuses])
+    await jetstream(connection).publish('hyperfleet.events.clusters', '', { headers: rawHeaders(head) })
+  const { id } = await api.cluster('one')
+  await post(api, id, 'New')
+  expect(reasonsOf(await claim(api, { max: 10 }))).toEqual(['New'])
+  // None of them is left: each was acknowledged.
+  const { manager } = await natsClient(nats.url)
+  await until(async () => (await manager.consumers.info(STREAM, 'dns')).num_ack_pending === 1)
 })
 
 test('while NATS can’t be asked whether an event was taken, an equal one is new, once', async () => {

@@ -82,13 +82,17 @@ const requestMessages = async (
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, JSON.stringify(asked), { reply: inbox })
     const pulled: Pulled[] = []
     for await (const message of subscription) {
+      // By its subject: the headers of a message are what any client wrote.
+      if (message.subject !== inbox) {
+        pulled.push({ message, reply: message.reply ?? '' })
+        if (pulled.length === asked.batch) return pulled
+        continue
+      }
       const { code, description } = message.headers ?? { code: 0, description: '' }
       if (code === STATUS.heartbeat) continue
       if (code === STATUS.noResponders || (code === STATUS.conflict && /deleted/i.test(description)))
         throw new ConsumerMissingError(consumer)
-      if (code !== 0 || message.reply === undefined) return pulled
-      pulled.push({ message, reply: message.reply })
-      if (pulled.length === asked.batch) return pulled
+      return pulled
     }
     // Ended by us. What a server that fell silent gave out meanwhile comes again after its acknowledgement time.
     if (pulled.length === 0 && silent.aborted)

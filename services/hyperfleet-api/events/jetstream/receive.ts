@@ -1,3 +1,4 @@
+import { foreignHeaders } from '#lib/nats/foreign-headers.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Entities } from '../../model/entity.ts'
@@ -74,6 +75,6 @@ const pullFor = async (
 
 /** Every client may publish to the stream: a message that isn't the relay's has no row, its sequence is none. */
 const parsePulled = ({ message, reply }: Pulled): PulledMessage => {
-  const sequence = Number(message.headers?.get(SEQUENCE_HEADER))
+  const sequence = Number(foreignHeaders(message).get(SEQUENCE_HEADER))
   return { sequence: Number.isSafeInteger(sequence) ? sequence : 0, reply }
 }
