@@ -35,7 +35,7 @@ const subjectOf = ({ kind, name, namespace = NAMESPACE }: Subject): string => {
   return kind === 'Group' ? `group:${name}` : name
 }
 
-/** Who has rights in a namespace, Muster's when none is named, by bindings there and in the cluster. */
+/** The subjects with rights in a namespace, Muster’s when none is named, by bindings there and in the cluster. */
 export const holdersOf = (objects: RbacObjects, place = NAMESPACE): readonly Holder[] => {
   const clusterRoles = new Map(objects.ClusterRole.map(({ metadata, rules }) => [metadata.name, rules ?? []]))
   const roles = new Map(objects.Role.filter(isIn(place)).map(({ metadata, rules }) => [metadata.name, rules ?? []]))

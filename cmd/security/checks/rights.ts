@@ -141,8 +141,8 @@ const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>)
   })
 
 /**
- * Who has tokens of the administrator's account, by bindings in its namespace: no one, as it is shipped. Who may in every namespace is found
- * by the checks of Muster's. GITOPS-33, SECURITY-11.
+ * No subject has tokens of the administrator's account by a binding in its namespace, as it is shipped. Bindings in the cluster are looked
+ * at by the checks of Muster's namespace. GITOPS-33, SECURITY-11.
  */
 const administratorCheck = (trusted: ReadonlySet<string>): Check =>
   defineCheck('rights-administrator', RBAC_KINDS, (objects) => {
