@@ -12,6 +12,7 @@ export const LINES = {
   traffic: { role: 'stranger', mustNot: 'reach a pod of Muster by a way that the install does not name' },
   allUsers: { role: 'stranger', mustNot: 'have rights on Muster’s kinds by a group of all users' },
   accounts: { role: 'namespace editor', mustNot: 'act as an account of Muster, or read what it keeps secret' },
+  administrator: { role: 'namespace editor', mustNot: 'be an administrator of the HyperFleet API' },
   configuration: { role: 'namespace editor', mustNot: 'write Muster’s configuration, such as the keys of devices' },
   devices: { role: 'namespace editor', mustNot: 'put programs on devices' },
   pools: { role: 'namespace editor', mustNot: 'join a pool by writing clusterPoolRef' },

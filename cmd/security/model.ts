@@ -7,6 +7,9 @@ import type { Line } from './lines.ts'
 /** Where Muster is: its policies name it, so it is no choice. */
 export const NAMESPACE = 'hyperfleet-system'
 
+/** Where the account of the API's administrator is, with components/api-admin. */
+export const ADMIN_NAMESPACE = 'hyperfleet-admin'
+
 /** Kubernetes: rbac PolicyRule. */
 export interface Rule {
   readonly apiGroups?: readonly string[]
@@ -106,7 +109,7 @@ export interface GroupKind {
   readonly kind: string
 }
 
-/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace. */
+/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's. */
 export interface Objects {
   readonly Namespace: readonly Namespace[]
   readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]

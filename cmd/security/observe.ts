@@ -4,7 +4,7 @@ import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import { defineResource, type KubeObject, type Resource } from '#operator/model/resource.ts'
-import { type KindName, NAMESPACE, type Observed } from './model.ts'
+import { ADMIN_NAMESPACE, type KindName, NAMESPACE, type Observed } from './model.ts'
 
 const ofKubernetes = (group: string, kind: string, plural: string, scope: Resource['scope'] = 'Namespaced') =>
   defineResource<undefined>({ group, version: 'v1', kind, plural, scope, subresources: [] }) as Resource
@@ -51,6 +51,8 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
 /** Wherever they are: Argo CD has a namespace of its own, and claims those of their teams. */
 const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim']
 
+const RIGHTS: readonly KindName[] = ['Role', 'RoleBinding']
+
 /** Lists every kind that a check reads. A kind that is not installed has no objects. @throws ApiError for other answers than 403 and 404, NetworkError */
 export const observe = async (api: Api): Promise<Observed> => {
   const kinds = Object.keys(KINDS) as KindName[]
@@ -65,8 +67,10 @@ const readAll = async (api: Api, kind: KindName): Promise<readonly KubeObject[] 
       const found = await api.get(Namespace, NAMESPACE)
       return found === undefined ? [] : [found]
     }
-    const where = EVERYWHERE.includes(kind) ? {} : { namespace: NAMESPACE }
-    return await Array.fromAsync(api.list(KINDS[kind], where))
+    if (EVERYWHERE.includes(kind)) return await Array.fromAsync(api.list(KINDS[kind], {}))
+    const places = RIGHTS.includes(kind) ? [NAMESPACE, ADMIN_NAMESPACE] : [NAMESPACE]
+    const lists = places.map((namespace) => Array.fromAsync(api.list(KINDS[kind], { namespace })))
+    return (await Promise.all(lists)).flat()
   } catch (error) {
     if (isNotFound(error)) return []
     if (isForbidden(error)) return { unread: error.message }

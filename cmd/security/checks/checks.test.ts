@@ -96,6 +96,51 @@ const deployment = (name: string, container: Partial<Container>) => ({
   Deployment: [{ metadata: { name }, spec: { template: { spec: { containers: [{ name: 'one', ...container }] } } } }],
 })
 
+/** SECURITY-11. */
+describe('the administrator of the API', () => {
+  const said = (roles: string) =>
+    found('api-administrators', deployment('api', { args: ['api', `--auth-roles=a=reader, ${roles} ,b=editor`] }))
+
+  test.each([
+    'system:serviceaccount:hyperfleet-system:x=admin',
+    'system:serviceaccount:hyperfleet-system:x=reader+admin',
+    'system:serviceaccount:hyperfleet-system:x=admin + reader',
+    'system:serviceaccount:hyperfleet-system:hyperfleet-developer-2=admin',
+  ])('is a finding where editors of Muster’s namespace have its tokens: %s', (roles) => {
+    expect(said(roles)).toHaveLength(1)
+  })
+
+  test.each([
+    'system:serviceaccount:hyperfleet-admin:hyperfleet-admin=admin',
+    'system:serviceaccount:hyperfleet-system:x=reader+adapter',
+    'system:serviceaccount:hyperfleet-system:hyperfleet-developer=admin',
+    'group:admin=reader',
+  ])('is none elsewhere: %s', (roles) => {
+    expect(said(roles)).toEqual([])
+  })
+
+  test('has its tokens from those that are named, by bindings in its namespace', () => {
+    const token: Rule = { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] }
+    const place = { namespace: 'hyperfleet-admin' }
+    const given = {
+      Role: [{ metadata: { name: 'r', ...place }, rules: [token] }],
+      RoleBinding: [
+        {
+          metadata: { name: 'b', ...place },
+          roleRef: { kind: 'Role', name: 'r' },
+          subjects: [{ kind: 'Group', name: 'on-call' }],
+        },
+      ],
+    }
+    expect(found('rights-administrator', given)).toEqual([
+      'RoleBinding hyperfleet-admin/b: group:on-call may create serviceaccounts/token',
+    ])
+    expect(found('rights-administrator', given, { trustedSubjects: ['group:on-call'] })).toEqual([])
+    // It is no right in Muster's namespace, where a Role of that name may give another one.
+    expect(found('rights-impersonate', given)).toEqual([])
+  })
+})
+
 describe('settings', () => {
   test.each<[string, Partial<Container>]>([
     ['a toggle', { args: ['api', '--auth-kubernetes'] }],

@@ -1,4 +1,4 @@
-/** Subjects and their rights in Muster's namespace, by the objects of RBAC. */
+/** Subjects and their rights in a namespace, by the objects of RBAC. */
 import type { Subject } from '#apis/kubernetes.ts'
 import { NAMESPACE, nameOf, type Objects, type Rule } from '../model.ts'
 
@@ -24,25 +24,34 @@ export interface Holder {
   readonly isEverywhere: boolean
 }
 
+/** Manifests leave Muster's namespace to their kustomization. */
+const isIn =
+  (place: string) =>
+  ({ metadata: { namespace = NAMESPACE } }: { readonly metadata: { readonly namespace?: string } }): boolean =>
+    namespace === place
+
 const subjectOf = ({ kind, name, namespace = NAMESPACE }: Subject): string => {
   if (kind === 'ServiceAccount') return `system:serviceaccount:${namespace}:${name}`
   return kind === 'Group' ? `group:${name}` : name
 }
 
-export const holdersOf = (objects: RbacObjects): readonly Holder[] => {
+/** The subjects with rights in a namespace, Muster’s when none is named, by bindings there and in the cluster. */
+export const holdersOf = (objects: RbacObjects, place = NAMESPACE): readonly Holder[] => {
   const clusterRoles = new Map(objects.ClusterRole.map(({ metadata, rules }) => [metadata.name, rules ?? []]))
-  const roles = new Map(objects.Role.map(({ metadata, rules }) => [metadata.name, rules ?? []]))
+  const roles = new Map(objects.Role.filter(isIn(place)).map(({ metadata, rules }) => [metadata.name, rules ?? []]))
   const of = (kind: 'ClusterRoleBinding' | 'RoleBinding'): readonly Holder[] =>
-    objects[kind].flatMap(({ metadata, roleRef, subjects = [] }) => {
-      const rules = (roleRef.kind === 'ClusterRole' ? clusterRoles : roles).get(roleRef.name) ?? []
-      const by = nameOf(kind, metadata)
-      return subjects.map((subject) => ({
-        subject: subjectOf(subject),
-        by,
-        rules,
-        isEverywhere: kind === 'ClusterRoleBinding',
-      }))
-    })
+    (kind === 'RoleBinding' ? objects.RoleBinding.filter(isIn(place)) : objects.ClusterRoleBinding).flatMap(
+      ({ metadata, roleRef, subjects = [] }) => {
+        const rules = (roleRef.kind === 'ClusterRole' ? clusterRoles : roles).get(roleRef.name) ?? []
+        const by = nameOf(kind, metadata)
+        return subjects.map((subject) => ({
+          subject: subjectOf(subject),
+          by,
+          rules,
+          isEverywhere: kind === 'ClusterRoleBinding',
+        }))
+      },
+    )
   return [...of('ClusterRoleBinding'), ...of('RoleBinding')]
 }
 

@@ -1,5 +1,5 @@
 import { LINES, type Line } from '../lines.ts'
-import { type Check, defineCheck, nameOf, type Part } from '../model.ts'
+import { ADMIN_NAMESPACE, type Check, defineCheck, nameOf, type Part } from '../model.ts'
 import {
   type Access,
   ALL_USERS,
@@ -32,23 +32,25 @@ const WORKLOADS = [
 ]
 const ROLES = ['roles', 'clusterroles'].map((name) => `rbac.authorization.k8s.io/${name}`)
 
+const TOKENS: Access = { resources: ['serviceaccounts:token'], verbs: ['create'] }
+/** By each of them the holder runs something as any account of the namespace. */
+const PODS: readonly Access[] = [
+  { resources: WORKLOADS, verbs: ['create', 'update', 'patch'] },
+  { resources: ['pods:exec', 'pods:attach'], verbs: ['get', 'create'] },
+  { resources: ['pods:ephemeralcontainers'], verbs: ['update', 'patch'] },
+]
+const ESCALATION: Access = { resources: ROLES, verbs: ['bind', 'escalate'] }
+
 const RIGHTS: readonly Right[] = [
   {
     id: 'rights-impersonate',
     line: LINES.taskAccount,
-    accesses: [
-      { resources: ['serviceaccounts', 'users', 'groups'], verbs: ['impersonate'] },
-      { resources: ['serviceaccounts:token'], verbs: ['create'] },
-    ],
+    accesses: [{ resources: ['serviceaccounts', 'users', 'groups'], verbs: ['impersonate'] }, TOKENS],
   },
   {
     id: 'rights-pods',
     line: LINES.accounts,
-    accesses: [
-      { resources: WORKLOADS, verbs: ['create', 'update', 'patch'] },
-      { resources: ['pods:exec', 'pods:attach'], verbs: ['get', 'create'] },
-      { resources: ['pods:ephemeralcontainers'], verbs: ['update', 'patch'] },
-    ],
+    accesses: PODS,
   },
   {
     id: 'rights-secrets',
@@ -68,7 +70,7 @@ const RIGHTS: readonly Right[] = [
   {
     id: 'rights-roles',
     line: LINES.accounts,
-    accesses: [{ resources: ROLES, verbs: ['bind', 'escalate'] }],
+    accesses: [ESCALATION],
   },
   {
     id: 'rights-defences',
@@ -120,6 +122,8 @@ const textOf = (grants: readonly Grant[]): string =>
 
 const shippedHolders = (parts: readonly Part[]): readonly Holder[] => parts.flatMap(({ objects }) => holdersOf(objects))
 
+const TAKE_AWAY = 'take the right or the binding away, or name the subject in --trusted-subjects if it is meant'
+
 /** No subject but administrators has more than the install gives it. SECURITY-10. */
 const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>): Check =>
   defineCheck(id, RBAC_KINDS, (objects, parts) => {
@@ -132,8 +136,25 @@ const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>)
         const grants = grantsOf(holder.rules, accesses).filter((grant) => !isShipped(grant, holder, shipped, accesses))
         if (grants.length === 0) return []
         const { subject, by } = holder
-        const todo = 'take the right or the binding away, or name the subject in --trusted-subjects if it is meant'
-        return [{ line, where: by, what: `${subject} may ${textOf(grants)}`, todo }]
+        return [{ line, where: by, what: `${subject} may ${textOf(grants)}`, todo: TAKE_AWAY }]
+      })
+  })
+
+/**
+ * No subject has tokens of the administrator's account by a binding in its namespace, as it is shipped. Bindings in the cluster are looked
+ * at by the checks of Muster's namespace. GITOPS-33, SECURITY-11.
+ */
+const administratorCheck = (trusted: ReadonlySet<string>): Check =>
+  defineCheck('rights-administrator', RBAC_KINDS, (objects) => {
+    const holders = holdersOf(objects, ADMIN_NAMESPACE)
+    const administrators = new Set([...administratorsOf(holders), ...trusted])
+    return holders
+      .filter(({ subject, isEverywhere }) => !isEverywhere && !isTrusted(subject, administrators))
+      .flatMap(({ subject, by, rules }) => {
+        const grants = grantsOf(rules, [TOKENS, ...PODS, ESCALATION])
+        if (grants.length === 0) return []
+        const what = `${subject} may ${textOf(grants)}`
+        return [{ line: LINES.administrator, where: by, what, todo: TAKE_AWAY }]
       })
   })
 
@@ -175,6 +196,7 @@ const fleetEditorsCheck = defineCheck('rights-fleet', ['ClusterRole'], ({ Cluste
 
 export const rightsChecks = (trustedSubjects: readonly string[]): readonly Check[] => [
   ...RIGHTS.map((right) => rightCheck(right, new Set(trustedSubjects))),
+  administratorCheck(new Set(trustedSubjects)),
   allUsersCheck,
   fleetEditorsCheck,
 ]

@@ -1,7 +1,7 @@
 /** What the API and the managers are told by their flags. SECURITY-6. */
 import { spelled, variableOf } from '../../flag.ts'
 import { LINES } from '../lines.ts'
-import { type Check, type Container, defineCheck, type Finding } from '../model.ts'
+import { type Check, type Container, defineCheck, type Finding, NAMESPACE } from '../model.ts'
 import { containersOf, WORKLOAD_KINDS, workloadsOf } from './pods.ts'
 
 /** What a flag is given as, as text: by an argument, else by its variable. `given` when a Secret or ConfigMap has it. */
@@ -57,6 +57,24 @@ const apiDefaultRoles = settingsCheck('api-default-roles', ['api'], (container) 
   }
 })
 
+/** A ServiceAccount of Muster's namespace with the role admin. That of the overlay dev, where things are tried out, is meant. */
+const EDITORS_ADMINISTRATOR = new RegExp(
+  `^(system:serviceaccount:${NAMESPACE}:(?!hyperfleet-developer=)[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`,
+)
+
+const apiAdministrators = settingsCheck('api-administrators', ['api'], (container) => {
+  const mappings = (settingOf(container, 'authRoles') ?? '').split(',').map((mapping) => mapping.trim())
+  const account = mappings
+    .map((mapping) => EDITORS_ADMINISTRATOR.exec(mapping)?.[1])
+    .find((found) => found !== undefined)
+  if (account === undefined) return undefined
+  return {
+    line: LINES.administrator,
+    what: `${account} has the role admin, and so has who may make tokens in ${NAMESPACE}, as editors may`,
+    todo: 'use kustomize/components/api-admin, which has an account in a namespace of its own',
+  }
+})
+
 const controllersOf = (container: Container): readonly string[] =>
   settingOf(container, 'controllers')?.split(',') ?? ['adapter']
 
@@ -100,4 +118,11 @@ const natsTls = settingsCheck('nats-clients', ['api', 'manager'], (container) =>
   }
 })
 
-export const settingsChecks: readonly Check[] = [apiAuthentication, apiDefaultRoles, taskIdentity, taskFiles, natsTls]
+export const settingsChecks: readonly Check[] = [
+  apiAuthentication,
+  apiDefaultRoles,
+  apiAdministrators,
+  taskIdentity,
+  taskFiles,
+  natsTls,
+]

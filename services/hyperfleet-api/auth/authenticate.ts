@@ -2,20 +2,23 @@ import { decodeJwt } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { Problem } from '../problems/problem.ts'
-import { checkIdentity, type Grants, readGrants, readIdentity } from './claims.ts'
+import { checkIdentity, type Grants, type Identity, readGrants, readIdentity } from './claims.ts'
 import { CLOCK_LEEWAY_SECONDS, INVALID_TOKEN, type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
+import { originsOf, qualify } from './origins.ts'
 import { ROLES } from './role.ts'
 import type { Headers } from './tenancy.ts'
 
 /** A caller that has shown a good token. */
 export interface Principal extends Grants {
-  /** Stamped on what they write. */
-  readonly identity: { readonly identity: string } | { readonly missing: string }
+  /** Stamped on what they write; of several issuers it tells which one (API-155). */
+  readonly identity: Identity
   /** Tells callers apart, also those of different issuers with one name. */
   readonly key: string
-  /** The token's own word for the caller, whatever a gateway's header says. */
+  /** The token's own word for the caller, whatever a gateway's header says; as the issuer's mappings have it. */
   readonly subject: string
+  /** The subject as the identity is told. */
+  readonly qualifiedSubject: string
   /** When the token is no longer taken, in milliseconds since the epoch. */
   readonly expiresAt: number
 }
@@ -33,6 +36,7 @@ export const createAuthenticator = async (
 ): Promise<Authenticator> => {
   const issuers = await Promise.all(settings.map((each) => openIssuer(each, now, log)))
   rejectAmbiguous(issuers)
+  const origins = originsOf(issuers.map(({ name, settings: { shortName } }) => ({ name, shortName })))
   return {
     authenticate: async (headers) => {
       const token = readBearerToken(headers.authorization)
@@ -41,7 +45,16 @@ export const createAuthenticator = async (
       if (candidates.length === 0)
         throw new Problem('invalidCredentials', 'invalid JWT token: its issuer is not one that this API takes')
       const { issuer, claims } = await findSigner(candidates, token)
-      return buildPrincipal(issuer, claims, headers, candidates.length > 1)
+      const at = issuers.indexOf(issuer)
+      const qualified = (text: string): string => {
+        const whole = qualify(origins, at, text)
+        if (whole !== undefined) return whole
+        throw new Problem(
+          'invalidCredentials',
+          `the caller’s name begins as those of another issuer’s callers: ${text}`,
+        )
+      }
+      return buildPrincipal(issuer, claims, headers, { isNameShared: candidates.length > 1, qualified })
     },
   }
 }
@@ -136,11 +149,20 @@ const readUnverifiedIssuer = (token: string): string | undefined => {
   }
 }
 
+/** How the issuer of a token stands among the others. */
+interface AmongIssuers {
+  /** Others have its name. */
+  readonly isNameShared: boolean
+  /** A name of its callers among those of all issuers. @throws Problem */
+  readonly qualified: (name: string) => string
+}
+
+/** @throws Problem */
 const buildPrincipal = (
   { name, settings }: Issuer,
   claims: Claims,
   headers: Headers,
-  isNameShared: boolean,
+  { isNameShared, qualified }: AmongIssuers,
 ): Principal => {
   const fromToken = readIdentity(claims, settings)
   const fromHeader = settings.identityHeader === undefined ? undefined : headers[settings.identityHeader.toLowerCase()]
@@ -152,7 +174,8 @@ const buildPrincipal = (
   // Undefined is refused before: requiredClaims.
   const expiresAt = ((claims.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000
   return {
-    identity,
+    identity: 'identity' in identity ? { identity: qualified(identity.identity) } : identity,
+    qualifiedSubject: qualified(subject),
     key: `${isNameShared ? `${name} ${keyPlace(settings)}` : name} ${subject}`,
     subject,
     expiresAt,

@@ -9,6 +9,8 @@ import { createKeys, KeysUnavailable } from './keys.ts'
 
 /** An issuer of tokens that this API takes. */
 export interface IssuerSettings extends IdentityRules, RoleRules {
+  /** What stands before the names of its callers, where several issuers have callers of equal names (API-155). */
+  readonly shortName?: string | undefined
   /** What `iss` must be; or a file with a token of this issuer, such as the pod's own, whose `iss` says it. */
   readonly issuer: string | { readonly sameAsTokenFile: string }
   /** One of them must be in `aud`. */

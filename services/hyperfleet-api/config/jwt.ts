@@ -34,6 +34,8 @@ const Issuer = Type.Object(
     identity_claim: Type.Optional(Text),
     identity_claim_pattern: Type.Optional(Text),
     identity_header: Type.Optional(Text),
+    /** Tells its callers from those of other issuers: API-155. */
+    name: Type.Optional(Text),
     roles_claim: Type.Optional(Text),
     groups_claim: Type.Optional(Text),
     role_mappings: Type.Optional(Type.Array(RoleMapping)),
@@ -59,6 +61,7 @@ export const parseIssuers = ({ enabled = true, configs = [] }: Static<typeof Jwt
 
 const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettings => ({
   issuer: config.issuer_url,
+  shortName: parseName(config.name, where),
   audiences: [parseAudience(config, where)],
   keys: parseKeyLocation(config, where),
   identityClaim: config.identity_claim,
@@ -70,6 +73,12 @@ const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettin
   defaultRoles: config.default_roles ?? [],
   taskNamespaces: config.task_accounts,
 })
+
+/** It stands before a `/`, in `created_by` and in logs. */
+const parseName = (name: string | undefined, where: string): string | undefined => {
+  if (name === undefined || /^[a-z0-9.-]{1,63}$/.test(name)) return name
+  throw new ConfigError(`${where}.name must be 1 to 63 lower-case letters, digits, "-" or "."`)
+}
 
 /** Without one, a token that its holder got for any other program of the issuer would be taken here, and could be replayed. */
 const parseAudience = ({ audience }: Static<typeof Issuer>, where: string): string => {

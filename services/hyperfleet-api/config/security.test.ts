@@ -12,6 +12,7 @@ describe('server.jwt', () => {
   test('names issuers, each with its own keys, identity and roles', () => {
     const config = {
       ...ISSUER,
+      name: 'sso',
       identity_claim_pattern: '@example\\.com$',
     }
     expect(
@@ -19,6 +20,7 @@ describe('server.jwt', () => {
     ).toEqual([
       {
         issuer: 'https://sso.example.com',
+        shortName: 'sso',
         audiences: ['hyperfleet-api'],
         keys: { url: 'https://sso.example.com/certs' },
         identityPattern: /@example\.com$/u,
@@ -50,6 +52,11 @@ describe('server.jwt', () => {
       'without an audience',
       { configs: [{ ...ISSUER, audience: undefined }] },
       'server.jwt.configs[0].audience is missing: name what tokens must be meant for (their aud), such as hyperfleet-api',
+    ],
+    [
+      'with a name that has a slash',
+      { configs: [{ ...ISSUER, name: 'a/b' }] },
+      'server.jwt.configs[0].name must be 1 to 63 lower-case letters, digits, "-" or "."',
     ],
     ['with a broken pattern', { configs: [{ ...ISSUER, identity_claim_pattern: '(' }] }, 'is no regular expression'],
   ])('%s is refused', (_case, section, message) => {

@@ -16,6 +16,8 @@ export interface Caller extends Grants {
   readonly identity: string
   /** As the token names the caller; undefined when callers are not authenticated. */
   readonly subject: string | undefined
+  /** That, with the issuer where there are several (API-155). */
+  readonly qualifiedSubject: string | undefined
   /** When the token is no longer taken, in milliseconds since the epoch; undefined when callers are not authenticated. */
   readonly expiresAt: number | undefined
   /** Tells callers apart; undefined when callers are not authenticated. */
@@ -58,6 +60,7 @@ const ANONYMOUS = 'system@hyperfleet.local'
 const UNAUTHENTICATED: Caller = {
   identity: ANONYMOUS,
   subject: undefined,
+  qualifiedSubject: undefined,
   expiresAt: undefined,
   key: undefined,
   roles: UNAUTHENTICATED_ROLES,

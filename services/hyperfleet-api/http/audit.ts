@@ -32,7 +32,8 @@ export const writeAuditLog = (
   const fields = {
     who: caller?.identity,
     // A gateway's word for the caller never hides whose token it came with.
-    ...(caller?.subject !== undefined && caller.subject !== caller.identity && { subject: caller.subject }),
+    ...(caller?.qualifiedSubject !== undefined &&
+      caller.qualifiedSubject !== caller.identity && { subject: caller.qualifiedSubject }),
     remoteAddress,
     operation: operation.id,
     ...parameters,

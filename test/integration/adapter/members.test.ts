@@ -35,6 +35,7 @@ const tokenOf = (name: Name): Promise<string> =>
 
 const member = (name: Name, file: string = name) => ({
   issuer_url: 'https://kubernetes.default.svc',
+  name,
   audience: 'hyperfleet-api',
   jwk_cert_file: join(folder, `${file}.jwks`),
   role_mappings: [{ subject: ACCOUNT, roles: ['adapter'], adapters: [`${name}-*`] }],
@@ -64,7 +65,7 @@ test('a token is that of the cluster whose key has signed it: none passes for an
   const call = requestTo(`${String(url)}/api/hyperfleet/v1`)
   const as = async (name: Name) => ({ authorization: `Bearer ${await tokenOf(name)}` })
   const { status, body } = await call('POST', '/clusters', { name: 'one', spec: {} }, await as('boston'))
-  expect(status).toBe(201)
+  expect([status, body.created_by]).toEqual([201, `boston/${ACCOUNT}`])
   const put = async (name: Name, adapter: string) =>
     (await call('PUT', `/clusters/${body.id}/statuses`, report(adapter), await as(name))).status
   expect({
@@ -73,6 +74,9 @@ test('a token is that of the cluster whose key has signed it: none passes for an
     editor: (await call('POST', '/clusters', { name: 'two', spec: {} }, await as('chicago'))).status,
     stranger: await put('stranger', 'boston-dns'),
   }).toEqual({ own: [201, 201], others: [403, 403], editor: 403, stranger: 401 })
+  // API-155
+  const told = await api.line(({ msg, who }) => msg === 'audit: refused' && who === `chicago/${ACCOUNT}`)
+  expect(told).toMatchObject({ operation: 'putStatusCluster', status: 403 })
 }, 120_000)
 
 // API-136
@@ -83,6 +87,19 @@ test('two members with the keys of one place are refused at the start', async ()
     [
       2,
       "muster: --config: /config.json: server.jwt: two issuers are https://kubernetes.default.svc with keys of one place, /boston.jwks: leave one out, or give each cluster the keys of its own API server",
+    ]
+  `)
+}, 60_000)
+
+// API-155
+test('two members without a name are refused at the start: their accounts would be alike', async () => {
+  const nameless = (name: Name) => ({ ...member(name), name: undefined })
+  await using api = await serve([nameless('boston'), nameless('chicago')])
+  const { code } = await api.exited
+  expect([code, api.output().replaceAll(folder, '')]).toMatchInlineSnapshot(`
+    [
+      2,
+      "muster: --config: /config.json: server.jwt: two issuers are https://kubernetes.default.svc without a name of their own: their callers would be alike in created_by and in the audit log; write a name beside issuer_url, such as that of the cluster",
     ]
   `)
 }, 60_000)

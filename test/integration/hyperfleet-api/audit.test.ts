@@ -51,6 +51,28 @@ test('every mutation is written down: who did what to which resource, how it end
   expect(JSON.stringify(audits())).not.toContain('in the spec')
 })
 
+// API-155
+test('of several issuers the audit log tells which one a caller is of, also where a gateway names the caller', async () => {
+  const header = 'X-User'
+  const [boston, chicago] = [await testIssuer(), await testIssuer({ shortName: 'chicago', identityHeader: header })]
+  const { log, audits } = recorder()
+  const api = await serve({ issuers: [boston.settings, chicago.settings], log })
+  const claims = { sub: 'dns', roles: ['editor'] }
+  const post = (token: string, headers = {}) =>
+    api.call('POST', '/clusters', { name: 'one', spec: {} }, { ...bearer(token), ...headers })
+  await post(await boston.token(claims))
+  await post(await chicago.token(claims))
+  await post(await chicago.token(claims), { [header]: 'ann' })
+  await post(await chicago.token({ sub: 'dns' }))
+  await vi.waitUntil(() => audits().length === 4, { timeout: 30_000 })
+  expect(audits().map(([, , { who, subject, status }]) => [who, subject, status])).toEqual([
+    ['dns', undefined, 201],
+    ['chicago/dns', undefined, 409],
+    ['chicago/ann', 'chicago/dns', 409],
+    ['chicago/dns', undefined, 403],
+  ])
+})
+
 test('a real process writes no token down, whatever is done with it, even at its most talkative', async () => {
   const issuer = await testIssuer()
   const folder = await mkdtemp(join(tmpdir(), 'muster-audit-'))

@@ -80,7 +80,12 @@ describe('a token', () => {
   // API-136
   test('of issuers with one name is told apart by its key', async () => {
     const [first, second] = [await testIssuer({ defaultRoles: ['editor'] }), await testIssuer()]
-    const namesake = { ...second.settings, issuer: first.name, defaultRoles: ['reader'] as const }
+    const namesake = {
+      ...second.settings,
+      issuer: first.name,
+      shortName: 'second',
+      defaultRoles: ['reader'] as const,
+    }
     const create = async (api: Awaited<ReturnType<typeof serve>>, token: string) =>
       (await api.call('POST', '/clusters', { name: `one-${Math.random()}`.replace('.', ''), spec: {} }, bearer(token)))
         .status
@@ -109,7 +114,7 @@ describe('a token', () => {
   test('of an issuer whose keys can’t be had keeps none of its namesake out', async () => {
     const [first, second] = [await testIssuer(), await testIssuer({ defaultRoles: ['reader'] })]
     const away = { ...first.settings, keys: { url: 'http://127.0.0.1:9/jwks' } }
-    const api = await serve({ issuers: [away, { ...second.settings, issuer: first.name }] })
+    const api = await serve({ issuers: [away, { ...second.settings, issuer: first.name, shortName: 'second' }] })
     const list = async (token: string) => (await api.call('GET', '/clusters', undefined, bearer(token))).status
     expect(await list(await second.token({ iss: first.name }))).toBe(200)
     expect(await list(await first.token())).toBe(503)
@@ -123,6 +128,7 @@ describe('a token', () => {
     const byUrl = {
       ...thief.settings,
       issuer: pinned.name,
+      shortName: 'thief',
       keys: { url: copied.url },
       defaultRoles: ['admin'] as const,
     }

@@ -50,7 +50,8 @@ describe('on a real API server', () => {
     // The controller manager fills "edit".
     cluster = await startControlPlane({ crds: false, parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
     await cluster.rest('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', APP_PROJECTS)
-    await cluster.rest('POST', '/api/v1/namespaces', { metadata: { name: 'argocd' } })
+    for (const name of ['argocd', 'hyperfleet-admin'])
+      await cluster.rest('POST', '/api/v1/namespaces', { metadata: { name } })
     await cluster.kubectl('apply', '--server-side', '-f', 'manifests/install.yaml')
     await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
     const built = loadAll((await kubectl('kustomize', 'kustomize/argocd')).stdout) as KubeObject[]

@@ -106,6 +106,20 @@ const WORKLOADS: readonly Mutation[] = [
     ],
   },
   {
+    title: 'an administrator of the API of whom every editor has tokens',
+    reports: ['api-administrators'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-api', (container) => ({
+        ...container,
+        env: container.env.map((each: { name: string; value?: string }) =>
+          each.name === 'MUSTER_AUTH_ROLES'
+            ? { ...each, value: `${each.value},system:serviceaccount:hyperfleet-system:hyperfleet-admin=reader+admin` }
+            : each,
+        ),
+      })),
+    ],
+  },
+  {
     title: 'an API that speaks to NATS without TLS',
     reports: ['nats-clients'],
     edits: [

@@ -1,6 +1,7 @@
 import type { Edit, Mutation } from './mutation.ts'
 
 const NAMESPACE = 'hyperfleet-system'
+const ADMIN_NAMESPACE = 'hyperfleet-admin'
 const RBAC = 'rbac.authorization.k8s.io'
 const MALLORY = { kind: 'User', name: 'mallory', apiGroup: RBAC }
 
@@ -11,24 +12,28 @@ interface Rule {
   readonly verbs: readonly string[]
 }
 
-/** A role with one rule, in Muster's namespace. */
-const role = (rule: Rule): Edit => ({
+/** A role with one rule, in Muster's namespace unless another one is named. */
+const role = (rule: Rule, namespace = NAMESPACE): Edit => ({
   kind: 'Role',
-  create: { metadata: { name: 'weak', namespace: NAMESPACE }, rules: [rule] },
+  create: { metadata: { name: 'weak', namespace }, rules: [rule] },
 })
 
-const bind = (ref: { kind: 'Role' | 'ClusterRole'; name: string }, subject: object = MALLORY): Edit => ({
+const bind = (
+  ref: { kind: 'Role' | 'ClusterRole'; name: string },
+  subject: object = MALLORY,
+  namespace = NAMESPACE,
+): Edit => ({
   kind: 'RoleBinding',
   create: {
-    metadata: { name: 'weak', namespace: NAMESPACE },
+    metadata: { name: 'weak', namespace },
     roleRef: { apiGroup: RBAC, ...ref },
     subjects: [subject],
   },
 })
 
-const given = (rule: Rule, subject?: object): readonly Edit[] => [
-  role(rule),
-  bind({ kind: 'Role', name: 'weak' }, subject),
+const given = (rule: Rule, subject?: object, namespace?: string): readonly Edit[] => [
+  role(rule, namespace),
+  bind({ kind: 'Role', name: 'weak' }, subject, namespace),
 ]
 
 const clusterBind = (name: string, subject: object): Edit => ({
@@ -113,6 +118,20 @@ export const RIGHTS_MUTATIONS: readonly Mutation[] = [
       'rights-defences',
     ],
     edits: [bind({ kind: 'ClusterRole', name: 'edit' })],
+  },
+  {
+    title: 'a person on call whom no administrator has named',
+    reports: ['rights-administrator'],
+    edits: given(
+      { ...CORE, resources: ['serviceaccounts/token'], resourceNames: ['hyperfleet-admin'], verbs: ['create'] },
+      MALLORY,
+      ADMIN_NAMESPACE,
+    ),
+  },
+  {
+    title: 'an editor of the namespace of the API’s administrator',
+    reports: ['rights-administrator'],
+    edits: [bind({ kind: 'ClusterRole', name: 'edit' }, MALLORY, ADMIN_NAMESPACE)],
   },
   {
     title: 'Muster’s kinds for everybody to see',
