@@ -77,7 +77,8 @@ export const readEntries = async (
     for await (const { type } of messages.status()) if (type === 'heartbeat') stop()
   })()
   try {
-    if (count === 0) return entries
+    // The client stops as the last of what is iterated, so that is iterated in any case.
+    if (count === 0) stop()
     for await (const message of messages) {
       const entry = toEntry(bucket, message)
       if (entry !== undefined) entries.push({ ...entry, value: entry.value.slice() })
