@@ -3,12 +3,18 @@
  * Outside of a repository --commit and --time say what `muster version` will.
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { checkoutInfo } from '#cmd/build-info.ts'
 import { ship } from './build/ship.ts'
 
 const root = join(import.meta.dirname, '..')
-const { values: said } = parseArgs({ options: { commit: { type: 'string' }, time: { type: 'string' } } })
+const said = new Command('npm run build --')
+  .description('Bundles the program into dist/, with its bill of materials and licences: node dist/muster.mjs manager.')
+  .option('--commit <hash>', 'what "muster version" will say, outside of a repository')
+  .option('--time <time>', 'when that was, RFC 3339')
+  .allowExcessArguments(false)
+  .parse()
+  .opts<{ readonly commit?: string; readonly time?: string }>()
 const found = checkoutInfo(root)
 const { info, metafile } = await ship(join(root, 'dist'), {
   version: found.version,

@@ -4,7 +4,7 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { generatedFiles } from './codegen/files.ts'
 import type { GeneratedFile } from './codegen/generated.ts'
 import { INSTALL, installFile } from './codegen/install.ts'
@@ -22,7 +22,12 @@ const isCurrent = async ({ path, text }: GeneratedFile): Promise<boolean> => {
   }
 }
 
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+const values = new Command('npm run codegen --')
+  .description('Writes the files that follow from apis/, cmd/ and kustomize/.')
+  .option('--check', 'write nothing, and say which ones are out of date')
+  .allowExcessArguments(false)
+  .parse()
+  .opts<{ readonly check?: true }>()
 
 const install = async (): Promise<GeneratedFile> =>
   installFile(join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl'))

@@ -4,9 +4,15 @@
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Command } from 'commander'
 import { describeBreak } from './break.ts'
 import { breaks } from './definition.ts'
 import { ACCEPTED, accepted, definitionsIn, RELEASED } from './released.ts'
+
+new Command('npm run release:crds')
+  .description('Makes the CustomResourceDefinitions of now the released ones, which later changes are compared with.')
+  .allowExcessArguments(false)
+  .parse()
 
 const root = join(import.meta.dirname, '../..')
 const PRESENT = 'manifests/crds'

@@ -3,14 +3,16 @@
  * `kustomize edit set image` does the same, and so do tools that open pull requests for new images: all write `images`.
  */
 import { readFile, writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { SetupError } from '../process/errors.ts'
 import { parsePin, withPins } from './images.ts'
 
-const { values, positionals } = parseArgs({
-  options: { overlay: { type: 'string', default: 'prod' } },
-  allowPositionals: true,
-})
+const command = new Command('npm run pin --')
+  .description('Writes which images an overlay runs.')
+  .argument('[pins...]', 'such as muster=registry.example.com/platform/muster@sha256:…')
+  .option('--overlay <name>', 'of kustomize/overlays', 'prod')
+  .parse()
+const [positionals, values] = [command.args, command.opts<{ readonly overlay: string }>()]
 /** From the root of the checkout, where npm runs its scripts. */
 const path = `kustomize/overlays/${values.overlay}/kustomization.yaml`
 

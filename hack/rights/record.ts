@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { CONTROLLERS, type ControllerName, rightsByController } from '#cmd/manager/controllers.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { readCalls } from './audit-log.ts'
@@ -15,10 +15,12 @@ import type { Call } from './call.ts'
 import { withoutLuck } from './needs.ts'
 import { callsIn, parseRecording, RECORDING, recordingOf, recordingPath, recordingText } from './recording.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { check: { type: 'boolean', default: false } },
-})
+const command = new Command('npm run rights --')
+  .description('Records what controllers call while their tests run, and writes hack/rights/recorded/.')
+  .argument('[controllers...]', `some of ${CONTROLLERS.join(', ')}; all when left out`)
+  .option('--check', 'write nothing, and say what is called and not granted, or granted and no longer called')
+  .parse()
+const [positionals, values] = [command.args, command.opts<{ readonly check?: true }>()]
 
 const isController = (name: string): name is ControllerName => (CONTROLLERS as readonly string[]).includes(name)
 
