@@ -124,9 +124,13 @@ describe('for the HyperFleet API as it is delivered', () => {
 })
 
 describe('the adapters’ ServiceAccount', () => {
-  test('may do what its controller needs in its namespace, and nothing else: tasks do the rest in other names', async () => {
+  test('may do what its controller needs in its namespace, and elsewhere read what other tasks have: tasks do the rest in other names', async () => {
     expect(await rightsOf(asAdapter, NAMESPACE)).toEqual(needs('adapter'))
-    expect(await rightsOf(asAdapter, 'default')).toEqual([])
+    // ADAPTER-113
+    expect(await rightsOf(asAdapter, 'default')).toEqual([
+      'adapterinventories.hyperfleet.redhat.com [] [] [list]',
+      'adaptertasks.hyperfleet.redhat.com [] [] [get]',
+    ])
   })
 })
 
