@@ -119,8 +119,9 @@ test('a list in pages goes on when the API server has forgotten the state of its
   const expected: string[] = []
   for await (const { metadata } of api.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: OURS }))
     expected.push(`${metadata.name} ${metadata.uid}`)
-  const known = [...reflector.store.values()].map(({ metadata }) => `${metadata.name} ${metadata.uid}`)
-  expect(known.toSorted()).toEqual(expected.toSorted())
+  // What went meanwhile is told by the watch, after the list.
+  const known = () => [...reflector.store.values()].map(({ metadata }) => `${metadata.name} ${metadata.uid}`).toSorted()
+  await expect.poll(known, { timeout: 30_000 }).toEqual(expected.toSorted())
 })
 
 // RUNTIME-72
