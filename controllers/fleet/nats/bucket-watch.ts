@@ -12,8 +12,8 @@ import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type KeyUpdate, updateOf } from '../state/key-update.ts'
 import { Expiry } from './expiry.ts'
-import { type Incarnation, storeStateOf, timeOf } from './provision.ts'
-import { StoreHistory, type StoreState } from './store-history.ts'
+import { type BucketLook, type Incarnation, storeStateOf, timeOf } from './provision.ts'
+import { StoreHistory } from './store-history.ts'
 
 /** Is called for each change, in order. */
 export interface BucketListener {
@@ -119,20 +119,22 @@ export class BucketWatch {
   }
 
   /**
-   * A look at its store, at that time by the server's clock: tells of keys that expired.
-   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of
+   * A look at its store: tells of keys that expired.
+   * @param look Asks the server. What the watch shows until that is answered may be newer than the answer. FLEET-63.
+   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of, and what `look` throws
    */
-  check(store: StoreState, time: number): void {
+  async check(look: () => Promise<Pick<BucketLook, 'store' | 'time'>>): Promise<void> {
+    const asked = this.#history.highest
+    const { store, time } = await look()
     if (this.#expiry !== undefined && this.isReplayed) {
       const now = monotonic(this.#clock)
       this.#expiry.synchronize(time, now)
       for (const { key, at } of this.#expiry.take(store.lastRevision, now))
         this.#notify({ key, bytes: undefined, revision: 0, at })
     }
-    const { highest } = this.#history
-    switch (this.#history.evaluate(store, this.#oldest())) {
+    switch (this.#history.evaluate(store, asked, this.#oldest())) {
       case 'WentBack':
-        throw this.#wentBack(highest, store.lastRevision)
+        throw this.#wentBack(asked, store.lastRevision)
       case 'Purged':
         throw new NatsProblem('BucketPurged', `values of the bucket ${this.#name} were purged: they are written again`)
       case 'Same':

@@ -118,11 +118,13 @@ const watch = async <Name extends string>(
   for (;;) {
     await clock.sleep(BUCKET_CHECK_INTERVAL_MS, signal)
     if (signal.aborted) return
-    await eachOf(names, async (name) => {
-      const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
-      onLook(name, look)
-      mirrors[name].check(look.store, look.time)
-    })
+    await eachOf(names, (name) =>
+      mirrors[name].check(async () => {
+        const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
+        onLook(name, look)
+        return look
+      }),
+    )
   }
 }
 

@@ -66,10 +66,18 @@ export class StoreHistory {
     this.#highest = Math.max(this.#highest, revision)
   }
 
-  /** A look at it while it is watched. @param oldest The lowest revision of the values that the watch has shown. */
-  evaluate({ firstRevision, lastRevision, messages }: StoreState, oldest: number | undefined): StoreVerdict {
-    if (lastRevision < this.#highest) return 'WentBack'
-    this.#highest = lastRevision
+  /**
+   * A look at it while it is watched.
+   * @param asked The highest revision that was seen when the look was asked for: later ones may have come before its answer.
+   * @param oldest The lowest revision of the values that the watch has shown.
+   */
+  evaluate(
+    { firstRevision, lastRevision, messages }: StoreState,
+    asked: number,
+    oldest: number | undefined,
+  ): StoreVerdict {
+    if (lastRevision < asked) return 'WentBack'
+    this.seen(lastRevision)
     if (this.#kind.isSaidAgain) return 'Same'
     // Every write leaves its key a message, be it a marker.
     const shrank = !this.#kind.expires && messages < (this.#messages ?? 0)
