@@ -8,7 +8,7 @@ import { checkoutInfo } from '#cmd/build-info.ts'
 import { ship } from './build/ship.ts'
 
 const root = join(import.meta.dirname, '..')
-const given = new Command('npm run build --')
+const options = new Command('npm run build --')
   .description('Bundles the program into dist/, with its bill of materials and licences: node dist/muster.mjs manager.')
   .option('--commit <hash>', 'what "muster version" will say, outside of a repository')
   .option('--time <time>', 'when that was, RFC 3339')
@@ -18,8 +18,8 @@ const given = new Command('npm run build --')
 const found = checkoutInfo(root)
 const { info, metafile } = await ship(join(root, 'dist'), {
   version: found.version,
-  commit: given.commit || found.commit,
-  time: given.time || found.time,
+  commit: options.commit || found.commit,
+  time: options.time || found.time,
 })
 
 const sizes = Object.entries(metafile.outputs).map(([file, { bytes }]) => ({ file, bytes }))
