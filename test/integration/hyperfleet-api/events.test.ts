@@ -182,6 +182,18 @@ onBothDatabases((fresh) => {
       expect(await waiting).toEqual([])
     })
 
+    // API-75
+    test('waits no longer for a clock that is set back meanwhile', async () => {
+      const { api, clock } = await begin()
+      const before = clock.sleepers()
+      const waiting = claim(api, { wait: '20s' })
+      // The claim, and what looks for all that wait.
+      await expect.poll(() => clock.sleepers()).toBe(before + 2)
+      clock.set(-86_400_000)
+      await clock.advance('20s')
+      expect(await waiting).toEqual([])
+    })
+
     test('after too many deliveries the event is a dead letter, which can be read and replayed', async () => {
       const { api, clock, id } = await begin()
       await post(api, id)

@@ -5,7 +5,7 @@ import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { systemClock } from '#operator/model/clock.ts'
+import { type Clock, systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { startNats } from '#test/harness/index.ts'
@@ -32,8 +32,8 @@ const natsServer = async () => {
   return nats
 }
 
-const withNats = async (natsUrl: string, options: Partial<ApiOptions> = {}) =>
-  serve({ ...options, natsUrl, health: LOCAL, metrics: LOCAL }, systemClock)
+const withNats = async (natsUrl: string, options: Partial<ApiOptions> = {}, clock: Clock = systemClock) =>
+  serve({ ...options, natsUrl, health: LOCAL, metrics: LOCAL }, clock)
 
 const readiness = async (api: TestApi) => {
   const answer = await fetch(`${api.healthUrl}/readyz`)
@@ -384,6 +384,20 @@ test('a claim may wait for so many milliseconds and a half', async () => {
   const api = await withNats(nats.url)
   await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
   expect(await claim(api, { wait: '50.5ms' })).toMatchObject({ status: 200, body: { items: [] } })
+})
+
+// API-75
+test('a claim waits no longer for a clock that is set back meanwhile', async () => {
+  const nats = await natsServer()
+  let setBy = 0
+  const clock = { ...systemClock, now: () => new Date(Date.now() + setBy) }
+  const api = await withNats(nats.url, {}, clock)
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const { manager } = await natsClient(nats.url)
+  const waiting = claim(api, { wait: '3s' })
+  await until(async () => (await manager.consumers.info(STREAM, 'dns').catch(() => undefined))?.num_waiting === 1)
+  setBy = -86_400_000
+  expect(await waiting).toMatchObject({ status: 200, body: { items: [] } })
 })
 
 test('a NATS that is away is named in the log without its password', async () => {
