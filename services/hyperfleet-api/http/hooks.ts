@@ -25,6 +25,8 @@ export const addHooks = (
     const lifetime = new AbortScope(stopping)
     reply.raw.once('close', () => lifetime.abort())
     request.lifetime = lifetime
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new Problem('malformed', 'a request of HTTP/1.1 needs the header Host')
     if (request.url.length > MAX_URL_CHARS)
       throw new Problem('urlTooLong', `the path and its query must have at most ${MAX_URL_CHARS} characters`)
   })

@@ -35,6 +35,8 @@ export const createTransport = (
     headersTimeout: headers,
     requestTimeout: request,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Node.js would refuse it without a word; a hook of ours does it with a problem.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.ceil(headers / CHECKS_PER_TIMEOUT),
   }
   const needsCertificate = tls?.ca !== undefined
@@ -45,14 +47,23 @@ export const createTransport = (
           { ...options, ...tls, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
           handler,
         )
+  // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node.js would answer 417 without a word, and CONNECT not at all.
+  server.on('checkExpectation', handler)
+  server.on('connect', (_request, socket) => {
+    server.emit('clientError', Object.assign(new Error('CONNECT'), { code: NO_PROXY }), socket)
+  })
   // Node.js destroys the connection: a reader that stops in the middle of an answer would keep it in memory for good.
   server.setTimeout(idle)
   // Node types them apart; both have all that Fastify and we use.
   return server as SecureServer & Server
 }
 
+/** As the code of an error: the request asks for a way through to another server. */
+const NO_PROXY = 'NO_PROXY'
+
 /** What Node's parser says about requests that never become one. */
 const PARSER_ERRORS: Readonly<Record<string, readonly [ProblemName, string]>> = {
+  [NO_PROXY]: ['malformed', 'this server is no proxy, and takes no CONNECT'],
   HPE_HEADER_OVERFLOW: ['headersTooLarge', `the headers must have at most ${MAX_HEADER_BYTES} bytes`],
   ERR_HTTP_REQUEST_TIMEOUT: ['tooSlow', 'the request did not come in time'],
 }

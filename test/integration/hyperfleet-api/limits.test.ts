@@ -80,6 +80,25 @@ describe('one connection', () => {
     expect(answer).toContain('HYPERFLEET-VAL-006')
   })
 
+  // API-76
+  test.each([
+    ['without a Host', 'GET /api/hyperfleet/v1/clusters HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['with CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
+  ])('%s is answered 400 in the words of this API', async (_, bytes) => {
+    const api = await serve()
+    const answer = await exchange(api.url, bytes)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('HYPERFLEET-VAL-006')
+  })
+
+  test('that expects what no server promises is answered as without it', async () => {
+    const api = await serve()
+    const head = 'POST /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2'
+    const answer = await exchange(api.url, `${head}\r\nExpect: a-wonder\r\n\r\n{}`)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('name is required')
+  })
+
   test('with headers beyond 16 KiB is answered 431 in the words of this API', async () => {
     const api = await serve()
     const answer = await exchange(api.url, `GET / HTTP/1.1\r\nHost: a\r\nX-Much: ${'x'.repeat(17_000)}\r\n\r\n`)
