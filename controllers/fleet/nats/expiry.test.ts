@@ -55,3 +55,12 @@ test('a value that the server kept beyond its time is old when it is read', () =
   expect(made.endOf(at(-TTL - 1), 5_000)).toEqual(at(-1))
   expect(made.endOf(at(-TTL + 1), 5_000)).toBeUndefined()
 })
+
+// FLEET-15
+test('clock: the server’s is set back by an hour; a device that is silent since is offline after its time, not an hour later', () => {
+  const { made, take } = expiry()
+  write(made, 'a', 1, 0)
+  made.synchronize(SERVER - 3_600_000, 5_000)
+  expect(take(1, TTL - 1)).toEqual([])
+  expect(take(1, TTL)).toEqual([{ key: 'a', at: at(TTL - 3_600_000) }])
+})

@@ -31,9 +31,14 @@ export class Expiry {
     this.#ttl = ttl
   }
 
-  /** What time it is. @param server By the server's clock, since the epoch. @param monotonic By ours. Both in milliseconds. */
+  /**
+   * What time it is. What is from later was written before the clock was set back, and is as if written now.
+   * @param server By the server's clock, since the epoch. @param monotonic By ours. Both in milliseconds.
+   */
   synchronize(server: number, monotonic: number): void {
     this.#offset = server - monotonic
+    for (const [key, { revision, at }] of this.#written)
+      if (at > server) this.#written.set(key, { revision, at: server })
   }
 
   /** When a value of that time expires; undefined when that is still to come. */
