@@ -18,6 +18,7 @@ import { isTerminating, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isOwn, keyOfEntry } from './entry.ts'
 import { isHeldElsewhere } from './other-namespaces.ts'
+import { readRecordedObjects } from './recorded-objects.ts'
 
 export interface Orphan {
   readonly inventory: AdapterInventory
@@ -262,7 +263,8 @@ const findObject = async (
     }
     if (found === undefined || !isOwn(found, ownership)) return undefined
     // Whether its resource is there, another HyperFleet API may have to say: that its task is there is enough. ADAPTER-112.
-    const isHeld = await isHeldElsewhere(found, { api, namespace: metadata.namespace ?? 'default' })
+    const recordedIn = (namespace: string) => readRecordedObjects(api, namespace)
+    const isHeld = await isHeldElsewhere(found, { api, namespace: metadata.namespace ?? 'default', recordedIn })
     if (typeof isHeld === 'object') return { entry, unread: isHeld.unread }
     return isHeld ? undefined : { entry, object: found }
   } catch (error) {

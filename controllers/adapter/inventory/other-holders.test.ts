@@ -40,21 +40,27 @@ const appliedBy = (manager: string, annotations = {}) => ({
   metadata: { ...OBJECT.metadata, annotations, managedFields: [{ manager, operation: 'Apply' }] },
 })
 const marked = (mark: string) => async () => appliedBy('x', { 'muster.dev/inventory': mark })
+const OTHER = ['muster-adapter-n/other']
 const unread = () => Promise.reject(new Error('not to be read'))
 
 describe('ADAPTER-96: another task has an object', () => {
   test('when the API server has answered to it so', async () => {
-    expect(await besides('u').others.find(OBJECT, unread, signal)).toBe('other')
+    expect(await besides('u').others.find(OBJECT, OTHER, unread, signal)).toBe('other')
   })
   test('when the object carries the mark of its inventory, as long as the answer is not written down', async () => {
-    expect(await besides().others.find(OBJECT, marked('mark'), signal)).toBe('other')
+    expect(await besides().others.find(OBJECT, OTHER, marked('mark'), signal)).toBe('other')
   })
   test('but not because it has meant to apply it', async () => {
-    const { others } = besides()
-    expect(await others.find(OBJECT, marked('forged'), signal)).toBeUndefined()
-    expect(await others.handOver(appliedBy('muster-adapter-forged'), signal)).toBe(false)
+    expect(await besides().others.find(OBJECT, OTHER, marked('forged'), signal)).toBeUndefined()
+    expect(await besides().others.handOver(appliedBy('muster-adapter-forged'), signal)).toBe(false)
   })
-  test('before a deletion also by its field manager, and is told the uid', async () => {
+  test('but not under the field manager of another one, or of none', async () => {
+    for (const manager of ['muster-adapter-gone', 'muster-adapter-m/other', 'kubectl']) {
+      expect(await besides('u').others.find(OBJECT, [manager], unread, signal)).toBeUndefined()
+      expect(await besides('u').others.handOver(appliedBy(manager), signal)).toBe(false)
+    }
+  })
+  test('before a deletion by its field manager, and is told the uid', async () => {
     for (const manager of ['muster-adapter-n/other', 'muster-adapter-other']) {
       const { others, uids } = besides()
       expect(await others.handOver(appliedBy(manager), signal)).toBe(true)
@@ -64,10 +70,10 @@ describe('ADAPTER-96: another task has an object', () => {
   test('which conflicts within a second cost one reading', async () => {
     const { others, asked, clock } = besides()
     const listings = () => asked.filter((one) => one === 'GET adapterinventories').length
-    for (let at = 0; at < 5; at++) await others.find(OBJECT, marked('forged'), signal)
+    for (let at = 0; at < 5; at++) await others.find(OBJECT, OTHER, marked('forged'), signal)
     expect(listings()).toBe(1)
     await clock.advance(1_000)
-    await others.find(OBJECT, marked('forged'), signal)
+    await others.find(OBJECT, OTHER, marked('forged'), signal)
     expect(listings()).toBe(2)
   })
 })
@@ -85,7 +91,7 @@ describe('ADAPTER-113: a task of another namespace has an object', () => {
     cluster.stored.set(`${base}/adaptertasks/dns`, { kind: 'AdapterTask', metadata: { name: 'dns' } })
     const api = createApi({ request: (sent: ApiRequest) => cluster.request(sent) } as unknown as Transport)
     const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock: manualClock() })
-    return others.findElsewhere(OBJECT, ['muster-adapter-elsewhere/dns'], signal)
+    return others.findElsewhere(OBJECT, ['muster-adapter-elsewhere/dns'], async () => OBJECT, signal)
   }
 
   test('when its inventory has this one, or may have it, as the answer was lost', async () => {

@@ -7,26 +7,15 @@ import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterin
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isConflict, isNotFound } from '#operator/client/errors.ts'
-import { type Clock, monotonic } from '#operator/model/clock.ts'
+import type { Clock } from '#operator/model/clock.ts'
 import { INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
-import { isAppliedBy, ownManagers } from '../transports/shared-objects.ts'
+import { isAdapterManager, managersOf, ownManagers } from '../transports/shared-objects.ts'
 import { keyOfEntry, keyOfObject } from './entry.ts'
 import { findHolderElsewhere, type HolderElsewhere } from './other-namespaces.ts'
+import { type RecordedObject, type RecordedObjects, readRecordedObjects } from './recorded-objects.ts'
 import { MAX_CONFLICTS } from './resource-inventory.ts'
-
-/** An inventory of another task in which an object stands. */
-interface Candidate {
-  /** Of the object. */
-  readonly key: string
-  readonly inventory: string
-  /** Of the inventory. */
-  readonly mark: string
-  readonly task: string
-  readonly adapter: string
-  /** Of the object, as the API server answered; undefined when it has not. */
-  readonly uid: string | undefined
-}
+import { SharedReadings } from './shared-readings.ts'
 
 export interface OtherHoldersOptions {
   /** As the manager itself. */
@@ -37,23 +26,28 @@ export interface OtherHoldersOptions {
   readonly clock: Clock
 }
 
-/** For how long one reading of all inventories serves: a field manager that is forged on many objects must not have them read each time. */
-const LISTING_TTL_MS = 1_000
-
 export class OtherHolders {
   readonly #options: OtherHoldersOptions
-  #listing: { readonly at: number; readonly candidates: Promise<ReadonlyMap<string, readonly Candidate[]>> } | undefined
+  readonly #recorded: SharedReadings<RecordedObjects>
 
   constructor(options: OtherHoldersOptions) {
     this.#options = options
+    this.#recorded = new SharedReadings((namespace) => readRecordedObjects(options.api, namespace), options.clock)
   }
 
   /**
-   * Name of another AdapterTask that has applied the object. One that is not seen, because its answer is not there yet, applies it again.
-   * @param read the object as it is there. @throws what the API server failed with
+   * Name of another AdapterTask that has applied the object as one of these field managers. One that is not seen, because its answer is not
+   * there yet, applies it again. @param read the object as it is there. @throws what the API server failed with
    */
-  async find(manifest: JsonObject, read: () => Promise<JsonObject | undefined>, signal: AbortSignal) {
-    const candidates = (await this.#listed(signal)).get(keyOfObject(manifest)) ?? []
+  async find(
+    manifest: JsonObject,
+    managers: readonly string[],
+    read: () => Promise<JsonObject | undefined>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (!managers.some(isAdapterManager)) return undefined
+    const recorded = await this.#recorded.recent(this.#options.namespace, signal)
+    const candidates = this.#othersAmong(managers, recorded.get(keyOfObject(manifest)))
     if (candidates.length === 0) return undefined
     const isAnswered = candidates.some(({ uid }) => uid !== undefined)
     const mark = isAnswered ? undefined : metadataOf((await read()) ?? {}).annotations?.[INVENTORY_ANNOTATION]
@@ -64,17 +58,16 @@ export class OtherHolders {
 
   /**
    * Leaves the object to another AdapterTask that has applied it too, also when the answer to that was lost: a deletion can't be taken
-   * back. @returns whether there is one, which has the object's uid in its inventory then. @throws what the API server failed with
+   * back. Its field manager has to be on the object: a task that has just left it has the uid in its inventory for a moment longer, and
+   * two would leave it to each other. @returns whether there is one, which has the object's uid in its inventory then. @throws what the API server failed with
    */
   async handOver(object: JsonObject, signal: AbortSignal): Promise<boolean> {
     const { api, namespace } = this.#options
     const key = keyOfObject(object)
     const { uid } = metadataOf(object)
     if (uid === undefined) return false
-    const candidates = (await this.#list(signal)).get(key) ?? []
-    const holders = candidates.filter(
-      (one) => one.uid === uid || isAppliedBy(object, ownManagers(namespace, one.adapter)),
-    )
+    const recorded = await this.#recorded.next(namespace, signal)
+    const holders = this.#othersAmong(managersOf(object), recorded.get(key))
     for (const [task, held] of Map.groupBy(holders, (one) => one.task)) {
       if (!(await this.#isThere(task, signal))) continue
       for (const { inventory: name } of held)
@@ -85,46 +78,29 @@ export class OtherHolders {
 
   /**
    * A task of another namespace that has the object, or may have it. ADAPTER-112.
-   * @param managers field managers that are on it. @throws what the API server failed with
+   * @param managers field managers that are on it
+   * @param read the object as it is there. @throws what the API server failed with
    */
   findElsewhere(
-    object: JsonObject,
+    manifest: JsonObject,
     managers: readonly string[],
+    read: () => Promise<JsonObject | undefined>,
     signal: AbortSignal,
   ): Promise<HolderElsewhere | undefined> {
     const { api, namespace } = this.#options
-    return findHolderElsewhere(object, managers, { api: api.withLimits({ signal }), namespace })
+    const recordedIn = (elsewhere: string) => this.#recorded.next(elsewhere, signal)
+    return findHolderElsewhere(manifest, managers, read, { api: api.withLimits({ signal }), namespace, recordedIn })
+  }
+
+  #othersAmong(managers: readonly string[], recorded: readonly RecordedObject[] = []): readonly RecordedObject[] {
+    const { namespace, task: own } = this.#options
+    const isOnObject = (adapter: string) => ownManagers(namespace, adapter).some((one) => managers.includes(one))
+    return recorded.filter(({ task, adapter }) => task !== own && isOnObject(adapter))
   }
 
   async #isThere(task: string, signal: AbortSignal): Promise<boolean> {
     const { api, namespace } = this.#options
     return (await api.withLimits({ signal }).get(AdapterTask, task, namespace)) !== undefined
-  }
-
-  async #listed(signal: AbortSignal): Promise<ReadonlyMap<string, readonly Candidate[]>> {
-    const now = monotonic(this.#options.clock)
-    if (this.#listing === undefined || now - this.#listing.at >= LISTING_TTL_MS) {
-      const candidates = this.#list(signal)
-      const listing = { at: now, candidates }
-      this.#listing = listing
-      // Also when the run ends that has asked: the next one asks itself.
-      candidates.catch(() => {
-        if (this.#listing === listing) this.#listing = undefined
-      })
-    }
-    return this.#listing.candidates
-  }
-
-  /** By key of the object. */
-  async #list(signal: AbortSignal): Promise<ReadonlyMap<string, readonly Candidate[]>> {
-    const { api, namespace, task } = this.#options
-    const candidates: Candidate[] = []
-    for await (const { metadata, spec } of api.withLimits({ signal }).list(AdapterInventory, { namespace })) {
-      if (spec.task === task) continue
-      const common = { inventory: metadata.name, mark: metadata.uid, task: spec.task, adapter: spec.adapter }
-      for (const entry of spec.objects) candidates.push({ ...common, key: keyOfEntry(entry), uid: entry.uid })
-    }
-    return Map.groupBy(candidates, ({ key }) => key)
   }
 }
 

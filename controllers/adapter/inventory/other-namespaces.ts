@@ -2,19 +2,21 @@
  * Objects that tasks of other namespaces apply. Each belongs to tasks of one namespace: what is left to a task is written into its
  * inventory, and no manager writes inventories of another namespace. ADAPTER-112, ADAPTER-113.
  */
-import { AdapterInventory, type InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import { apiVersionOf, kindOf, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { managersOf, parseFieldManager } from '../transports/shared-objects.ts'
-import { keyOfEntry, keyOfObject } from './entry.ts'
+import { keyOfObject } from './entry.ts'
+import type { RecordedObject, RecordedObjects } from './recorded-objects.ts'
 
 export interface OtherNamespaces {
   readonly api: Api
   /** Whose others these are. */
   readonly namespace: string
+  /** Read after the object was. @throws what the API server failed with */
+  recordedIn(namespace: string): Promise<RecordedObjects>
 }
 
 /** A task of another namespace that has an object, or may have it. */
@@ -26,16 +28,21 @@ export interface HolderElsewhere {
 }
 
 /**
- * @param object which one it is; nothing else of it is read
+ * @param manifest of the object
  * @param managers field managers that are on it
+ * @param read the object as it is there, which is asked for when one of them is of another namespace
  * @throws what the API server failed with
  */
 export const findHolderElsewhere = async (
-  object: JsonObject,
+  manifest: JsonObject,
   managers: readonly string[],
+  read: () => Promise<JsonObject | undefined>,
   others: OtherNamespaces,
 ): Promise<HolderElsewhere | undefined> => {
-  for (const { namespace, adapter } of foreign(managers, others)) {
+  const elsewhere = foreign(managers, others)
+  if (elsewhere.length === 0) return undefined
+  const object = (await read()) ?? manifest
+  for (const { namespace, adapter } of elsewhere) {
     const isHeld = await isHeldIn(namespace, object, others).catch(undefinedIfForbidden)
     if (isHeld === false) continue
     const what = `the adapter ${adapter} of the namespace ${namespace} applies it, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
@@ -63,15 +70,12 @@ const foreign = (managers: readonly string[], { namespace: own }: OtherNamespace
   managers.flatMap((manager) => parseFieldManager(manager) ?? []).filter(({ namespace }) => namespace !== own)
 
 /** A task that is there has the object in its inventory: this one, and none of its name that was there before. ADAPTER-116. */
-const isHeldIn = async (namespace: string, object: JsonObject, { api }: OtherNamespaces): Promise<boolean> => {
-  const key = keyOfObject(object)
+const isHeldIn = async (namespace: string, object: JsonObject, others: OtherNamespaces): Promise<boolean> => {
   const { uid } = metadataOf(object)
-  const isThis = (entry: InventoryObject) =>
-    keyOfEntry(entry) === key && (entry.uid === undefined || uid === undefined || entry.uid === uid)
-  const holders = new Set<string>()
-  for await (const { spec } of api.list(AdapterInventory, { namespace }))
-    if (spec.objects.some(isThis)) holders.add(spec.task)
-  for (const task of holders) if ((await api.get(AdapterTask, task, namespace)) !== undefined) return true
+  const recorded = (await others.recordedIn(namespace)).get(keyOfObject(object)) ?? []
+  const isThis = (one: RecordedObject) => one.uid === undefined || uid === undefined || one.uid === uid
+  for (const task of new Set(recorded.filter(isThis).map((one) => one.task)))
+    if ((await others.api.get(AdapterTask, task, namespace)) !== undefined) return true
   return false
 }
 

@@ -13,7 +13,24 @@ const cluster = fc.constantFrom(...CLUSTERS)
 const runsOf = <T extends TaskName>(tasks: readonly T[]) =>
   tasks.flatMap((one) => CLUSTERS.map((id) => ({ task: one, cluster: id })))
 
-const historyOf = (tasks: readonly TaskName[]) => {
+/** No task has one of these. */
+const FORGED = ['muster-adapter-gone', 'muster-adapter-n/gone', 'muster-adapter-m/gone', 'kubectl']
+const NAMES = TASKS.flatMap((task) => CLUSTERS.flatMap((id) => wantedBy(task, id)))
+const value = fc.constantFrom('red', 'blue')
+const forgery = fc.record({
+  does: fc.constant('forge' as const),
+  name: fc.constantFrom(...new Set(NAMES)),
+  manager: fc.constantFrom(...FORGED),
+  fields: fc.record(
+    {
+      labels: fc.record({ 'muster.dev/adapter': value }),
+      data: fc.record({ colour: value }),
+    },
+    { requiredKeys: [] },
+  ),
+})
+
+const historyOf = (tasks: readonly TaskName[], isForged = false) => {
   const task = fc.constantFrom(...tasks)
   const fault = fc.record({
     task,
@@ -37,7 +54,9 @@ const historyOf = (tasks: readonly TaskName[]) => {
     },
   )
   return fc.record({
-    steps: fc.array(step, { maxLength: 14 }),
+    steps: fc.array(isForged ? fc.oneof({ weight: 6, arbitrary: step }, { weight: 1, arbitrary: forgery }) : step, {
+      maxLength: 14,
+    }),
     isBare: fc.boolean(),
     delays: fc.array(fc.nat(5), { minLength: 1, maxLength: 40 }),
     lives: fc.subarray([...CLUSTERS]),
@@ -49,6 +68,7 @@ type Step = ReturnType<typeof historyOf> extends fc.Arbitrary<{ steps: (infer S)
 const act = async (world: SharedWorld, one: Step) => {
   if (one.does === 'run') await world.run(one.runs, one.fault)
   else if (one.does === 'delete') world.delete(one.cluster)
+  else if (one.does === 'forge') world.forge(one)
   else world.select(one.task, one.cluster, one.isSelected)
 }
 
@@ -58,12 +78,13 @@ test(
   'ADAPTER-86, ADAPTER-88, ADAPTER-96: what is shared stays with the last that has it, and goes with it',
   async () => {
     await fc.assert(
-      fc.asyncProperty(historyOf(TASKS), async ({ steps, isBare, delays, lives }) => {
-        const world = new SharedWorld({ isBare, delays })
+      fc.asyncProperty(historyOf(TASKS, true), async ({ steps, isBare, delays, lives }) => {
+        const world = new SharedWorld({ isBare, delays, readsAll: true })
         for (const one of steps) await act(world, one)
         for (const id of CLUSTERS) if (!lives.includes(id)) world.delete(id)
         for (let round = 0; round < 8; round++) await world.run(EVERYONE)
         const served = EVERYONE.filter((one) => world.isServed(one))
+        expect(served.filter((one) => world.conditionOf(one, 'Health') !== 'True')).toEqual([])
         const wanted = new Set(served.flatMap((one) => wantedBy(one.task, one.cluster)))
         expect(world.taken).toEqual([])
         expect(new Set(world.cluster.names())).toEqual(wanted)

@@ -1,6 +1,6 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { type Api, createApi } from '#operator/client/api.ts'
-import { type ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
@@ -10,20 +10,21 @@ import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
+import { isGone, isObjectAbsent } from './kubernetes-answers.ts'
 import {
-  conflictingManagers,
+  type AppliedField,
+  conflictingFields,
   isAppliedBy,
   isAppliedByOthers,
-  isHeldByAdapter,
-  isWithAdapter,
+  isOwnership,
   managersOf,
   ownManagers,
-  parseFieldManager,
 } from './shared-objects.ts'
 import {
   type DeletionOutcome,
   formatLabelSelector,
   type Lookup,
+  type NamedMatch,
   type ResourceTransport,
   type Target,
 } from './transport.ts'
@@ -73,15 +74,29 @@ export class KubernetesTransport implements ResourceTransport {
     return explained('DeleteFailed', what, signal, () => this.#delete(lookup, object, policy, signal))
   }
 
-  async #apply({ name, manifest }: Target, signal: AbortSignal): Promise<JsonObject> {
+  async #apply({ name, manifest, recordedUid }: Target, signal: AbortSignal): Promise<JsonObject> {
     const resource = await this.#options.kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
     const applied = await this.#dropFormer(resource, await this.#patchShared(resource, manifest, signal), signal)
+    if (metadataOf(applied).uid !== recordedUid) await this.#requireNoneElsewhere(resource, applied, signal)
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
     return applied
+  }
+
+  /** An object that tasks of another namespace share has for a moment no field that says whose it is, and so no conflict. ADAPTER-112. */
+  async #requireNoneElsewhere(resource: Resource, applied: JsonObject, signal: AbortSignal): Promise<void> {
+    const elsewhere = await this.#options.others?.findElsewhere(
+      applied,
+      managersOf(applied),
+      async () => applied,
+      signal,
+    )
+    if (elsewhere === undefined) return
+    await this.#leave(resource, applied, signal)
+    throw new TaskError('ApplyFailed', `${describeObject(applied)} can't be applied: ${elsewhere.description}`)
   }
 
   async #find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> {
@@ -132,7 +147,7 @@ export class KubernetesTransport implements ResourceTransport {
     const { others } = this.#options
     if (others === undefined) return false
     if (await others.handOver(object, signal)) return true
-    const elsewhere = await others.findElsewhere(object, managersOf(object), signal)
+    const elsewhere = await others.findElsewhere(object, managersOf(object), async () => object, signal)
     if (elsewhere?.isCertain === false)
       throw new TaskError('DeleteFailed', `${describeObject(object)} can't be deleted: ${elsewhere.description}`)
     return elsewhere !== undefined
@@ -159,21 +174,20 @@ export class KubernetesTransport implements ResourceTransport {
     } catch (error) {
       if (!isConflict(error)) throw error
       const read = () => this.#readObject(resource, manifest, signal)
-      const managers = conflictingManagers(error)
-      const isForeign = managers.some((manager) => parseFieldManager(manager) !== undefined)
-      const elsewhere = isForeign
-        ? await others?.findElsewhere((await read()) ?? manifest, managers, signal)
-        : undefined
+      const fields = conflictingFields(error)
+      const elsewhere = await others?.findElsewhere(manifest, managersIn(fields), read, signal)
       if (elsewhere !== undefined) {
         const what = `${describeObject(manifest)} can't be applied: ${elsewhere.description}`
         throw new TaskError('ApplyFailed', what, { cause: error })
       }
-      const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
-      if (holder === undefined) return this.#patch(resource, manifest, true, signal)
+      const findHolder = (of: readonly AppliedField[]) => others?.find(manifest, managersIn(of), read, signal)
+      if ((await findHolder(fields.filter(isOwnership))) === undefined)
+        return this.#patch(resource, manifest, true, signal)
       const shared = asShared(manifest, adapter)
-      return this.#patch(resource, shared, false, signal).catch((conflict) => {
+      return this.#patch(resource, shared, false, signal).catch(async (conflict) => {
         if (!isConflict(conflict)) throw conflict
-        if (!isWithAdapter(conflict)) return this.#patch(resource, shared, true, signal)
+        const holder = await findHolder(conflictingFields(conflict))
+        if (holder === undefined) return this.#patch(resource, shared, true, signal)
         const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
         throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
       })
@@ -235,7 +249,7 @@ export class KubernetesTransport implements ResourceTransport {
     }
   }
 
-  async #findIn(resource: Resource, match: ObjectMatch, signal: AbortSignal): Promise<readonly JsonObject[]> {
+  async #findIn(resource: Resource, match: NamedMatch, signal: AbortSignal): Promise<readonly JsonObject[]> {
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
     this.#options.onUse?.(resource, namespace)
     const bound = this.#api.withLimits({ signal })
@@ -265,22 +279,14 @@ export class KubernetesTransport implements ResourceTransport {
   }
 }
 
-/** ADAPTER-107. Kubernetes: a deletion at once is answered with a Status that names the object's uid, others with the object. */
-const isGone = (answer: unknown, uid: string | undefined): boolean => {
-  const { kind, status, details } = (answer ?? {}) as { kind?: unknown; status?: unknown; details?: { uid?: unknown } }
-  return kind === 'Status' && status === 'Success' && uid !== undefined && details?.uid === uid
-}
+const managersIn = (fields: readonly AppliedField[]): readonly string[] => [
+  ...new Set(fields.map(({ manager }) => manager)),
+]
 
 const requireNamespace = (name: string, { scope, kind }: Resource, namespace: string | undefined): void => {
   if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))
     throw new TaskError('InvalidManifest', `the manifest of ${name} has no metadata.namespace, which a ${kind} needs`)
 }
-
-type ObjectMatch = Exclude<Lookup['match'], { readonly kind: 'self' }>
-
-/** The server answers about this object, and not that it knows no such path. Kubernetes: NotFound names what is not found. */
-const isObjectAbsent = (error: ApiError, match: ObjectMatch): boolean =>
-  match.kind === 'name' && error.details.name === match.name
 
 const collect = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
   const found: JsonObject[] = []

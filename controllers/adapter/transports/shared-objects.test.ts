@@ -1,7 +1,15 @@
 /** Field managers tell adapters of one name in two namespaces apart, however long the names are. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fieldManagerOf, isAppliedByOthers, managersOf, ownManagers, parseFieldManager } from './shared-objects.ts'
+import { ApiError } from '#operator/client/errors.ts'
+import {
+  conflictingFields,
+  fieldManagerOf,
+  isAppliedByOthers,
+  managersOf,
+  ownManagers,
+  parseFieldManager,
+} from './shared-objects.ts'
 
 const label = (max: number) =>
   fc
@@ -54,4 +62,17 @@ test('attack: what no adapter writes is no field manager of one: of a subresourc
       )
     }),
   )
+})
+
+// ADAPTER-116
+test('attack: a conflict with what was written by an update, or to a subresource, is with no adapter', () => {
+  const field = '.data.colour'
+  const causes = [
+    'conflict with "muster-adapter-n/dns"',
+    'conflict with "muster-adapter-n/updates" using v1',
+    'conflict with "muster-adapter-n/updates" using v1 at 2026-01-31T12:00:00Z',
+    'conflict with "muster-adapter-n/status" with subresource "status"',
+  ].map((message) => ({ reason: 'FieldManagerConflict', message, field }))
+  const conflict = new ApiError({ kind: 'Status', code: 409, reason: 'Conflict', message: '', details: { causes } })
+  expect(conflictingFields(conflict)).toEqual([{ field, manager: 'muster-adapter-n/dns' }])
 })

@@ -36,28 +36,35 @@ export const parseFieldManager = (
   return NAMESPACE.test(namespace) ? { namespace, adapter: manager.slice(slash + 1) } : undefined
 }
 
-/** A conflict of server-side apply: another adapter holds what says whose the object is. */
-export const isHeldByAdapter = ({ details }: ApiError): boolean =>
-  (details.causes ?? []).some(
-    ({ message = '', field = '' }) => message.includes(`"${MANAGER_PREFIX}`) && field.includes(ADAPTER_LABEL),
-  )
+/** A field that is not as the manifest has it, and the field manager that has applied it so. */
+export interface AppliedField {
+  readonly field: string
+  readonly manager: string
+}
 
-/** A conflict of server-side apply: another adapter holds one of the fields. */
-export const isWithAdapter = (error: ApiError): boolean =>
-  conflictingManagers(error).some((manager) => manager.startsWith(MANAGER_PREFIX))
+/**
+ * Of a conflict of server-side apply, what others have applied to the object itself. Kubernetes: a cause says `conflict with "<manager>"`, and
+ * goes on where that one has written by an update, or to a subresource, as no adapter does. ADAPTER-116.
+ */
+export const conflictingFields = ({ details }: ApiError): readonly AppliedField[] =>
+  (details.causes ?? []).flatMap(({ message = '', field = '' }) => {
+    const manager = /^conflict with "([^"]+)"$/.exec(message)?.[1]
+    return manager === undefined ? [] : [{ field, manager }]
+  })
 
-/** Of a conflict of server-side apply. Kubernetes: each cause says `conflict with "<manager>"`. */
-export const conflictingManagers = ({ details }: ApiError): readonly string[] => [
-  ...new Set((details.causes ?? []).flatMap(({ message = '' }) => /"([^"]+)"/.exec(message)?.[1] ?? [])),
-]
+/** What says whose the object is. */
+export const isOwnership = ({ field }: AppliedField): boolean => field.includes(ADAPTER_LABEL)
 
 /** One of these has applied the object. */
 export const isAppliedBy = (object: JsonObject, managers: readonly string[]): boolean =>
   managersOf(object).some((manager) => managers.includes(manager))
 
+/** An adapter's, or one that looks so: any writer may choose its name. */
+export const isAdapterManager = (manager: string): boolean => manager.startsWith(MANAGER_PREFIX)
+
 /** Another adapter applies the object too, or did. @param own its own field managers */
 export const isAppliedByOthers = (object: JsonObject, own: readonly string[]): boolean =>
-  managersOf(object).some((manager) => manager.startsWith(MANAGER_PREFIX) && !own.includes(manager))
+  managersOf(object).some((manager) => isAdapterManager(manager) && !own.includes(manager))
 
 interface ManagedFields {
   readonly manager?: string

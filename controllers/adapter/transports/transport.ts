@@ -23,6 +23,8 @@ export interface Lookup {
 export interface Target extends Lookup {
   /** What is applied, with our labels and annotations. */
   readonly manifest: JsonObject
+  /** Uid of the object that the task has applied before, as its inventory says. */
+  readonly recordedUid?: string | undefined
 }
 
 /** How it is found again. The namespace is undefined where the kind has none, or all of them are looked in. */
@@ -35,6 +37,9 @@ export type ObjectMatch =
     }
   /** The one that the URL names. */
   | { readonly kind: 'self' }
+
+/** Of the Kubernetes API. */
+export type NamedMatch = Exclude<ObjectMatch, { readonly kind: 'self' }>
 
 /** Which object it is, for people: `ConfigMap n/settings`, `ConfigMap app=x`, or its URL. */
 export const describeLookup = ({ identity, transport, match }: Lookup): string => {

@@ -264,6 +264,69 @@ test('orphans that may be of a task in a namespace which the person may not read
   expect(await uidOf('common-unclear')).toBeDefined()
 })
 
+// ADAPTER-116
+describe('attack: under the name of an adapter that no task has, a tenant writes what says whose an object is, and its fields', () => {
+  const data = { colour: 'red' }
+  const forge = async (contentType: string, fieldManager: string, name: string): Promise<void> => {
+    const metadata = { name, namespace: here.namespace, labels: { 'muster.dev/adapter': 'forged' } }
+    const isApply = contentType === 'application/apply-patch+yaml'
+    const transport = await here.plane.transport()
+    try {
+      await transport.request({
+        method: 'PATCH',
+        path: at(name),
+        contentType,
+        query: { fieldManager, ...(isApply && { force: true }) },
+        body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { colour: 'blue' } },
+      })
+    } finally {
+      await transport.close()
+    }
+  }
+
+  test.each([
+    ['applied', 'pinned', 'application/apply-patch+yaml', 'muster-adapter-gone'],
+    ['by an update', 'updated', 'application/merge-patch+json', 'muster-adapter-updated-too'],
+  ])(
+    '%s: the two tasks that have it put it right, and delete it with the last of them',
+    async (_, name, type, manager) => {
+      await declare(here, name, {}, data)
+      await here.declare(`${name}-too`, {
+        adapter: { name: `${name}-too` },
+        selector: { matchLabels: { [`${name}-too`]: 'yes' } },
+        resources: [
+          {
+            name: 'common',
+            manifest: {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              metadata: { name: `common-${name}`, namespace: here.namespace },
+              data,
+            },
+            discovery: { namespace: here.namespace, by_name: `common-${name}` },
+          },
+        ],
+      } as DeepPartial<AdapterTaskSpec>)
+      await here.until(`${name}-too`, 'Working')
+      const { id } = await here.create(name, {}, { [name]: 'yes', [`${name}-too`]: 'yes' })
+      await ready(here, id)
+      await forge(type, manager, `common-${name}`)
+      await here.pulsedUntil(id, async () => {
+        expect(await here.object(at(`common-${name}`))).toMatchObject({ data })
+        const { items } = (await here.call<{ items: { conditions: { type: string; status: string }[] }[] }>(
+          'GET',
+          `/clusters/${id}/statuses`,
+        )) ?? { items: [] }
+        const health = items.flatMap(({ conditions }) => conditions.filter(({ type }) => type === 'Health'))
+        expect(health.map(({ status }) => status)).toEqual(['True', 'True'])
+      })
+      await forge(type, manager, `common-${name}`)
+      await remove(here, id)
+      expect(await uidOf(`common-${name}`)).toBeUndefined()
+    },
+  )
+})
+
 // ADAPTER-113
 test('attack: a tenant writes the field manager of a namespace on an object; the delivered manager may read there, and deletes it', async () => {
   await declare(here, 'tenant')

@@ -36,6 +36,14 @@ export interface Fault {
   readonly isDone: boolean
 }
 
+/** What another writer puts on an object, under any field manager. */
+export interface Forgery {
+  /** Of the object. */
+  readonly name: string
+  readonly manager: string
+  readonly fields: Readonly<Partial<Record<'labels' | 'annotations' | 'data', Readonly<Record<string, string>>>>>
+}
+
 export interface Run {
   readonly task: TaskName
   readonly cluster: ClusterId
@@ -159,6 +167,21 @@ export class SharedWorld {
     record.isDeleted = true
     record.generation++
     this.#settle(id)
+  }
+
+  /** Another writer applies to an object that is there, and takes fields from those that have them. */
+  forge({ name, manager, fields }: Forgery): void {
+    const path = [...this.cluster.applied.keys()].find((one) => nameOf(one) === name)
+    if (path === undefined) return
+    const { data, ...marks } = fields
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...marks }, data }
+    this.cluster.request({ method: 'PATCH', path, query: { fieldManager: manager, force: true }, body } as ApiRequest)
+  }
+
+  /** Of the last report that was taken. */
+  conditionOf({ task, cluster }: Run, type: string): string | undefined {
+    const { conditions = [] } = this.#clusters.get(cluster)?.reports.get(task) ?? {}
+    return conditions.find((one) => one.type === type)?.status
   }
 
   isServed({ task, cluster }: { readonly task: string; readonly cluster: string }): boolean {

@@ -2,7 +2,7 @@
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
-import { entryOfTarget } from '../../inventory/entry.ts'
+import { entryOfTarget, keyOfEntry } from '../../inventory/entry.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
 import type { Lookup, Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
@@ -197,7 +197,8 @@ const applyAndFind = async (
   const entry = entryOfTarget(target, resource, state.generation, order.get(resource.name) ?? [])
   const mark = await inventory.intend([entry], signal)
   inventory.markSent(entry)
-  const object = await transport.apply(withMark(target, mark), signal)
+  const recordedUid = inventory.entries.get(keyOfEntry(entry))?.uid
+  const object = await transport.apply({ ...withMark(target, mark), recordedUid }, signal)
   applied.set(inventory.recordApplied(entry, object), resource.name)
   if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
