@@ -19,6 +19,16 @@ describe('ADAPTER-72: a JSONPath', () => {
     expect(compileJsonPath('$.items[?search(@.name, "(a|aa)+$")].name')(items(text))).toEqual([])
   })
 
+  test.each([
+    ['that looks at more than it may, and finds nothing', '$.items[?@.name == $.absent].name'],
+    ['that reads more text than it may', '$.items[?search(@.name, "b$")].name'],
+  ])('%s, is a failure, and counts anew the next time', (_, path) => {
+    const compiled = compileJsonPath(path)
+    const text = 'a'.repeat(400)
+    const many = { items: Array.from({ length: 60_000 }, () => ({ name: text })) }
+    expect(() => compiled(many)).toThrow('takes more than 2000000 steps')
+    expect(compiled(items('ab', 'b')).length).toBeLessThanOrEqual(2)
+  })
   test('that finds more than it may is a failure, and one that is too long is refused', () => {
     const many = { items: Array.from({ length: PATH_LIMITS.values + 1 }, (_, at) => at) }
     expect(() => compileJsonPath('$.items[*]')(many)).toThrow('finds more than 10000 values')
