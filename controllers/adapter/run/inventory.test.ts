@@ -48,6 +48,22 @@ describe('ADAPTER-63: a deletion deletes what the inventory has', () => {
     expect((await world.run()).remaining).toEqual([])
   })
 
+  test('and what was applied as resources that the task does not name any more, which is waited for', async () => {
+    const world = runWorld({ resources: [named('a', 'a'), named('b', 'b')] })
+    await world.run()
+    world.change({ resources: [named('a', 'a')] })
+    world.held.add('b')
+    world.resource = DELETED
+    world.done()
+    world.reports()
+    expect((await world.run()).remaining).toEqual(['b'])
+    expect(conditionsOf(world.reports()[0])).toContain('Applied True Deleting')
+    expect(world.done().toSorted()).toEqual(['delete a Background', 'delete b Background'])
+    world.release()
+    expect((await world.run()).remaining).toEqual([])
+    expect(world.recorded()).toEqual([])
+  })
+
   const foreign = {
     apiVersion: 'v1',
     kind: 'ConfigMap',

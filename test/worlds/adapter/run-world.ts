@@ -52,6 +52,8 @@ export interface RunWorld {
   selected: boolean
   /** Whether the resource is one of many that are lost at once. */
   isHeld: boolean
+  /** The task is another one from now on, under the same name. */
+  change(task: object): void
   /** Something another one created. */
   put(object: JsonObject): void
   /** Takes the finalizers away. */
@@ -70,11 +72,13 @@ export const runWorld = (
 ): RunWorld => {
   const clock = instantClock(new Date('2026-01-31T12:00:00Z'))
   const { environment = {} } = given
-  const loaded = loadTask(task, {
-    languages: taskLanguages(() => clock.now()),
-    adapter: { name: 'under-test', version: '1.0.0' },
-    environment,
-  })
+  const load = (from: object) =>
+    loadTask(from, {
+      languages: taskLanguages(() => clock.now()),
+      adapter: { name: 'under-test', version: '1.0.0' },
+      environment,
+    })
+  let loaded = load(task)
   const sent: HttpRequest[] = []
   const operations: Operation[] = []
   const foreign: Record<string, JsonObject> = {}
@@ -152,6 +156,9 @@ export const runWorld = (
         .splice(0)
         .filter(({ method, url }) => method === 'PUT' && url.endsWith('/statuses'))
         .map(({ body }) => JSON.parse(body ?? '{}')),
+    change: (changed) => {
+      loaded = load(changed)
+    },
     put: (object) => extra.push(object),
     release: () => {
       for (const { object } of leaving.values()) {
