@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Child, startChild, untilReady } from '../process/child.ts'
+import { killWithChildren } from '../process/kill-with-children.ts'
 import { freePort } from '../process/ports.ts'
 
 const run = promisify(execFile)
@@ -13,9 +13,9 @@ export interface Postgres {
   /** postgres://user:password@127.0.0.1:port/postgres */
   readonly url: string
   readonly logFile: string
-  /** SIGKILL, also of what serves its connections. */
+  /** SIGKILL, also of what serves its connections. Resolves when all are gone. */
   kill(): Promise<void>
-  /** On the same port with the same data. */
+  /** Kills it, and begins on the same port with the same data. */
   restart(): Promise<void>
   /** The folder stays. */
   stop(): Promise<void>
@@ -88,13 +88,10 @@ export const runPostgres = async ({
   return {
     url: `postgres://muster:${password}@127.0.0.1:${port}/postgres`,
     logFile,
-    kill: async () => {
-      const sessions = sessionsOf(child.pid)
-      await child.kill()
-      for (const pid of sessions) signalProcess(pid, 'SIGKILL')
-    },
+    kill: () => killWithChildren(child),
     restart: async () => {
-      await child.kill()
+      // A session that is busy outlives its server, and no other one begins while it is there.
+      await killWithChildren(child)
       child = await start()
     },
     stop: async () => {
@@ -102,24 +99,6 @@ export const runPostgres = async ({
       child.signal('SIGINT')
       await child.exited
     },
-  }
-}
-
-/** Its processes, each in a group of its own: one that serves a connection answers for a moment after its parent is gone. Linux. */
-const sessionsOf = (pid: number): readonly number[] => {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-  } catch {
-    return []
-  }
-}
-
-/** It may have ended by itself. */
-const signalProcess = (pid: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -16,7 +16,8 @@ import type { ReceiveRequest } from './queue.ts'
 export interface WaitingClaims {
   /**
    * Resolves when there may be something, the group is gone or the database fails, at the end of the time, or when aborted.
-   * @returns the claim's turn, to be ended when it has looked: what it may take wakes no other until then, however long that is
+   * @returns the claim's turn, to be ended when it has looked: what it may take wakes no other until then, however long that
+   * is. What it left is looked for then
    */
   wait(claim: Pick<ReceiveRequest, 'consumer' | 'max'>, milliseconds: number, signal: AbortSignal): Promise<Disposable>
 }
@@ -33,8 +34,8 @@ interface Waiter {
   readonly wake: () => void
 }
 
-/** Milliseconds between looks at least, also when rows are visible but held by another claim that has not committed yet. */
-const LOCKED_RETRY_DELAY_MS = 10
+/** Milliseconds between looks at least, also when rows are visible but held by another process that has not committed yet. */
+const MIN_PAUSE_MS = 10
 
 export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingClaimsOptions): WaitingClaims => {
   const groups = new Map<string, Set<Waiter>>()
@@ -51,20 +52,20 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
 
   /** @returns milliseconds until the next look */
   const look = async (): Promise<number> => {
-    const states = await readGroupStates(database, [...groups.keys()], time)
-    let next = POLL_INTERVAL_MS
-    for (const [consumer, waiters] of groups) {
-      const state = states.get(consumer)
+    // A turn may end before the answer comes, and what it took be among what is counted.
+    const asked = [...groups].map(([consumer, waiters]) => ({ consumer, waiters, promised: inTurn.get(consumer) ?? 0 }))
+    const names = asked.map(({ consumer }) => consumer)
+    const states = await readGroupStates(database, names, time)
+    for (const { consumer, waiters, promised } of asked) {
       // A group that is gone is told by each claim itself.
-      let unclaimed = state === undefined ? Number.POSITIVE_INFINITY : state.visible - (inTurn.get(consumer) ?? 0)
+      let unclaimed = (states.get(consumer)?.visible ?? Number.POSITIVE_INFINITY) - promised
       for (const { max, wake } of waiters) {
         if (unclaimed <= 0) break
         unclaimed -= max
         wake()
       }
-      if (state !== undefined) next = Math.min(next, state.visible > 0 ? LOCKED_RETRY_DELAY_MS : state.nextVisible)
     }
-    return Math.max(LOCKED_RETRY_DELAY_MS, next)
+    return Math.min(POLL_INTERVAL_MS, ...[...states.values()].map(({ nextVisible }) => nextVisible))
   }
   const run = async (): Promise<void> => {
     isRunning = true
@@ -76,7 +77,7 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
         return POLL_INTERVAL_MS
       })
       // Those that were woken take what there is before it is counted again.
-      await delay(LOCKED_RETRY_DELAY_MS)
+      await delay(MIN_PAUSE_MS)
       if (isRequested) continue
       using scope = new AbortScope()
       pause = scope
@@ -109,7 +110,13 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
       waiters.delete(waiter)
       if (waiters.size === 0 && groups.get(consumer) === waiters) groups.delete(consumer)
       if (groups.size === 0) pause?.abort()
-      return { [Symbol.dispose]: () => isWoken && addInTurn(consumer, -max) }
+      return {
+        [Symbol.dispose]: () => {
+          if (!isWoken) return
+          addInTurn(consumer, -max)
+          requestLook()
+        },
+      }
     },
   }
 }

@@ -20,9 +20,22 @@ export interface HeardStatement {
   readonly values: readonly unknown[]
 }
 
-/** Every statement that goes over a connection of the pool from now on. */
-const listen = (pool: pg.Pool): HeardStatement[] => {
+/** Answers that PostgreSQL has sent and the program has not got. */
+export interface HeldAnswers {
+  count(): number
+  /** The program gets them, and those that come later at once. */
+  release(): void
+}
+
+/** Every statement that goes over a connection of the pool from now on; answers can be held. */
+const listen = (pool: pg.Pool) => {
   const statements: HeardStatement[] = []
+  let holds: ((text: string) => Promise<void>)[] = []
+  const pass = async (statement: HeardStatement, answer: Promise<unknown>): Promise<unknown> => {
+    await Promise.allSettled([answer])
+    await Promise.all(holds.map((hold) => hold(statement.text)))
+    return answer
+  }
   const heard = new WeakSet<pg.PoolClient>()
   pool.on('acquire', (client) => {
     if (heard.has(client)) return
@@ -31,12 +44,30 @@ const listen = (pool: pg.Pool): HeardStatement[] => {
     Object.assign(client, {
       query: (...given: unknown[]) => {
         const [first] = given
-        statements.push(typeof first === 'string' ? { text: first, values: [] } : (first as HeardStatement))
-        return query(...given)
+        const statement = typeof first === 'string' ? { text: first, values: [] } : (first as HeardStatement)
+        statements.push(statement)
+        const answer = query(...given)
+        return answer instanceof Promise ? pass(statement, answer) : answer
       },
     })
   })
-  return statements
+  const holdAnswers = (sql: RegExp): HeldAnswers => {
+    const released = Promise.withResolvers<void>()
+    let held = 0
+    const hold = async (text: string) => {
+      if (!sql.test(text)) return
+      held += 1
+      await released.promise
+    }
+    holds.push(hold)
+    const release = () => {
+      holds = holds.filter((other) => other !== hold)
+      held = 0
+      released.resolve()
+    }
+    return { count: () => held, release }
+  }
+  return { statements, holdAnswers }
 }
 
 /** Clusters on a PostgreSQL of their own, and what is sent there. */
@@ -84,7 +115,7 @@ export const begin = async () => {
       },
     })
   }
-  const statements = listen(database.pool)
+  const { statements, holdAnswers } = listen(database.pool)
   /** How many statements the work takes, the same the second time as the first. */
   const costOf = async (work: () => Promise<unknown>): Promise<number> => {
     statements.length = 0
@@ -96,6 +127,7 @@ export const begin = async () => {
     mutations,
     address,
     statements,
+    holdAnswers,
     costOf,
     create,
     report,

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
-import { silent } from '#operator/model/log.ts'
 import { databaseQueue } from '#services/hyperfleet-api/events/database-queue.ts'
 import { parseReceipt } from '#services/hyperfleet-api/events/deliveries.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { readNextChanges, readNextVersions } from '#services/hyperfleet-api/feed/changes.ts'
-import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import { deleteResource } from '#services/hyperfleet-api/mutations/delete.ts'
 import { recheckDeletions } from '#services/hyperfleet-api/mutations/recheck-deletions.ts'
-import type { Database } from '#services/hyperfleet-api/storage/database.ts'
 import { postgresMissing } from '#test/harness/index.ts'
 import { countRowsRead, FILLING_MS, fill, ROWS } from './explained.ts'
 import { begin } from './heard-statements.ts'
@@ -133,85 +130,6 @@ describe.skipIf(findPostgres() === undefined)(
       const [one, many] = [await costWith(1), await costWith(20)]
       expect(many.statements).toEqual(one.statements)
       expect(one.cost).toBeLessThan(20)
-    })
-
-    // API-85
-    test('claims that wait: a change wakes none, an event one, and one statement looks for all of them', async () => {
-      const { database, mutations, address, create, statements } = await begin()
-      const wakeup = createWakeup(database, silent)
-      const queue = databaseQueue({ database, wakeup, clock: systemClock, newId: randomUUID })
-      await queue.putConsumer({ name: 'dns', kind: 'Cluster', selector: '', maxDeliveries: 5 }, timestampOf(new Date()))
-      const stop = new AbortController()
-      const waiting = 50
-      const claims = Array.from({ length: waiting }, () =>
-        queue.receive({ consumer: 'dns', max: 1, wait: 600_000, visibility: 600_000 }, stop.signal),
-      )
-      onTestFinished(async () => {
-        stop.abort()
-        await Promise.allSettled(claims)
-        await wakeup.close()
-      })
-      const count = (sql: RegExp) => statements.filter(({ text }) => sql.test(text)).length
-      const attempts = () => count(/for update of "delivery"/)
-      const looks = () => count(/left join "event_deliveries"/)
-      await expect.poll(attempts).toBe(waiting)
-      const before = looks()
-      await expect.poll(looks).toBeGreaterThan(before + 1)
-      statements.length = 0
-      const notifyCommitted = (topic: WakeTopic = 'changes') => wakeup.wake(topic)
-      Object.assign(mutations, { notifyCommitted })
-      for (let n = 0; n < 10; n += 1) await create(`cluster-${n}`)
-      const request = { reason: 'New', source: 'test', time: timestampOf(new Date()) }
-      await publishEvent({ database, notifyCommitted, queue }, address, request)
-      expect(await Promise.race(claims)).toHaveLength(1)
-      expect(attempts()).toBe(1)
-      expect(looks()).toBeLessThan(waiting)
-    })
-
-    // API-85
-    test('a claim that the database lets wait wakes no other for the same event', async () => {
-      const { database, address } = await begin()
-      const wakeup = createWakeup(database, silent)
-      let gate = Promise.resolve()
-      let [attempts, looks] = [0, 0]
-      const slow: Database = Object.create(database, {
-        transaction: {
-          value: async (work: Parameters<Database['transaction']>[0]) => {
-            attempts += 1
-            await gate
-            return database.transaction(work)
-          },
-        },
-        kysely: {
-          get: () => {
-            looks += 1
-            return database.kysely
-          },
-        },
-      })
-      const queue = databaseQueue({ database: slow, wakeup, clock: systemClock, newId: randomUUID })
-      await queue.putConsumer({ name: 'dns', kind: 'Cluster', selector: '', maxDeliveries: 5 }, timestampOf(new Date()))
-      const [stop, opening] = [new AbortController(), Promise.withResolvers<void>()]
-      const waiting = 20
-      const claims = Array.from({ length: waiting }, () =>
-        queue.receive({ consumer: 'dns', max: 1, wait: 600_000, visibility: 600_000 }, stop.signal),
-      )
-      onTestFinished(async () => {
-        opening.resolve()
-        stop.abort()
-        await Promise.allSettled(claims)
-        await wakeup.close()
-      })
-      await expect.poll(() => attempts).toBe(waiting)
-      gate = opening.promise
-      ;[attempts, looks] = [0, 0]
-      const request = { reason: 'New', source: 'test', time: timestampOf(new Date()) }
-      await publishEvent({ database, notifyCommitted: () => wakeup.wake('events'), queue }, address, request)
-      await expect.poll(() => looks).toBeGreaterThan(10)
-      expect(attempts).toBe(1)
-      opening.resolve()
-      expect(await Promise.race(claims)).toHaveLength(1)
-      expect(attempts).toBe(1)
     })
   },
 )
