@@ -4,7 +4,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silent } from '#operator/model/log.ts'
 import { createWakeup, POLL_INTERVAL_MS } from './wakeup.ts'
 
-/** A connection of a pool as pg has it: an error is emitted and rejects what is under way, and a second release throws. */
+/**
+ * A connection of a pool as pg has it: an error is emitted and rejects what is under way, and a second release throws. One that
+ * is kept would be handed out with what listens on it, once more each time.
+ */
 class ScriptedConnection extends EventEmitter {
   released = 0
   #answer = Promise.withResolvers<void>()
@@ -23,7 +26,8 @@ class ScriptedConnection extends EventEmitter {
     this.#answer.reject(new Error('Connection terminated'))
     this.emit('error', new Error('terminating connection due to administrator command'))
   }
-  release(): void {
+  release(isEnded?: boolean): void {
+    if (isEnded !== true) throw new Error('a connection with listeners is kept in the pool')
     if (++this.released > 1) throw new Error('Release called on client which has already been released to the pool.')
   }
 }

@@ -27,8 +27,11 @@ test('API-94: however many texts come often, 64 have names, those that came last
   expect([names.isCurrent(first), names.evictions]).toEqual([true, 5_001 - 64])
 })
 
-test('a flood of texts that come once takes no names', () => {
+test('API-94: a flood of texts that come once takes no names, and is not remembered', () => {
   const { nameOf } = createStatementNames()
   for (let n = 0; n < 5_000; n += 1) nameOf(`select ${n}`)
   expect([nameOf('mine'), nameOf('mine'), nameOf('mine')]).toEqual([undefined, undefined, 'muster_0'])
+  // As if it had never come.
+  const first = 'select 0'
+  expect([nameOf(first), nameOf(first), nameOf(first)]).toEqual([undefined, undefined, 'muster_1'])
 })

@@ -3,7 +3,7 @@ import { silent } from '#operator/model/log.ts'
 import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { deleteOldEvents } from '#services/hyperfleet-api/events/retention.ts'
-import { readFloor } from '#services/hyperfleet-api/feed/changes.ts'
+import { readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/entity.ts'
 import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
@@ -64,6 +64,27 @@ onBothDatabases((fresh) => {
     expect([await counts(), await readFloor(database.kysely)]).toEqual(['0,1,1,1', version])
     await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.events + 1))
     expect(await counts()).toBe('0,0,0,1')
+  })
+
+  // API-74
+  test('of changes by clocks that differ those are forgotten before which all are old', async () => {
+    const database = await openDatabase({ ...(await fresh()), onError: () => {} })
+    onTestFinished(() => database.close())
+    const time = (minute: number) => timestampOf(new Date(Date.UTC(2026, 0, 1, 0, minute)))
+    const change = { type: 'added', kind: 'Cluster', labels_before: '{}', labels: '{}', document: '{}' } as const
+    for (const minute of [1, 2, 9, 3, 8])
+      await database.kysely
+        .insertInto('changes')
+        .values({ ...change, resource_id: `at-${minute}`, time: time(minute) })
+        .execute()
+    await trimChanges(database, { since: time(5), maxChanges: 100 })
+    const left = await database.kysely
+      .selectFrom('changes')
+      .select(['resource_id', 'version'])
+      .orderBy('version')
+      .execute()
+    expect(left.map(({ resource_id }) => resource_id)).toEqual(['at-9', 'at-3', 'at-8'])
+    expect(await readFloor(database.kysely)).toBe(Number(left[0]?.version) - 1)
   })
 
   test('an event that every group is done with goes after an hour, the others and dead letters stay', async () => {

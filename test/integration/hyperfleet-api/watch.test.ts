@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
+import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
+import { databaseSource } from '#services/hyperfleet-api/feed/change-source.ts'
 import { readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { tcpProxy } from '#test/harness/index.ts'
@@ -303,6 +305,34 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
       expect((await api.call('POST', '/clusters', { name: 'two', spec: {} })).status).toBe(201)
     })
     expect([summary(await stream.next()), summary(await stream.next())]).toEqual(['added one', 'added two'])
+  })
+
+  // API-72. Where there is always one that writes, waiting for those that come later would have no end.
+  test('a gap is settled when those that wrote have ended, though others write by then', async () => {
+    const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
+    onTestFinished(() => database.close())
+    const begin = async () => {
+      const writer = await database.kysely.startTransaction().execute()
+      await sql`select pg_advisory_xact_lock_shared(7233002::bigint)`.execute(writer)
+      return writer
+    }
+    const earlier = await begin()
+    let later: typeof earlier | undefined
+    const kysely = database.kysely.withPlugin({
+      transformQuery: ({ node }) => node,
+      // Between the first look at the writers and the second.
+      transformResult: async ({ result }) => {
+        if (later === undefined) {
+          later = await begin()
+          await earlier.rollback().execute()
+        }
+        return result
+      },
+    })
+    const source = databaseSource({ ...database, kysely }, systemClock)
+    const floor = await readFloor(database.kysely)
+    const settled = await source.stableVersion().finally(() => later?.rollback().execute())
+    expect(settled).toBe(floor)
   })
 
   // API-74
