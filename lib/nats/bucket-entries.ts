@@ -2,10 +2,24 @@
  * Reads entries of a bucket that clients with fewer rights may have written to: each message is read by itself, so that one of any
  * bytes is an entry that can't be read and no more. The KV client would end with it. NATS-11.
  */
-import { type ConsumerMessages, DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream'
+import type { NatsConnection, QueuedIterator, Status } from '@nats-io/transport-node'
+import { AbortScope } from '../abort/abort-scope.ts'
+import { messageOf } from '../errors/message-of.ts'
 import { foreignHeaders } from './foreign-headers.ts'
 import { keyIn, streamOf, subjectOf } from './kv-subjects.ts'
+import { NatsProblem } from './problem.ts'
+import { ReadingEnd } from './reading-end.ts'
 
 /** An entry as it was written. */
 export interface BucketEntry {
@@ -31,7 +45,7 @@ export const toEntry = (bucket: string, message: JsMsg): BucketEntry | undefined
   return { key, ...kindOf(message), value, revision, at, pending: info.pending }
 }
 
-const kindOf = (message: JsMsg): Pick<BucketEntry, 'kind' | 'problem'> => {
+const kindOf = (message: JsMsg | StoredMsg): Pick<BucketEntry, 'kind' | 'problem'> => {
   const headers = foreignHeaders(message)
   if (headers.problem !== undefined) return { kind: 'Unreadable', problem: headers.problem }
   const operation = headers.get('KV-Operation')
@@ -41,52 +55,98 @@ const kindOf = (message: JsMsg): Pick<BucketEntry, 'kind' | 'problem'> => {
   return { kind: 'Unreadable', problem: `it is no operation of a bucket: ${JSON.stringify(operation.slice(0, 50))}` }
 }
 
-/** Entries as they come, until it is stopped or the connection breaks. */
-export interface EntryFeed {
-  readonly messages: ConsumerMessages
-  /** How many there are to begin with. */
-  readonly count: number
-}
-
-/** @param keys A pattern of subjects. @param from The first revision; the last one of each key when undefined. @throws what NATS answers */
+/** Entries as they come, until it is stopped or the connection breaks. @param keys A pattern of subjects. @param from The first revision; the last one of each key when undefined. @throws what NATS answers */
 export const openEntries = async (
   connection: NatsConnection,
   bucket: string,
   keys: string,
   from?: number,
-): Promise<EntryFeed> => {
+): Promise<ConsumerMessages> => {
   const consumer = await jetstream(connection).consumers.getPushConsumer(streamOf(bucket), {
     filter_subjects: [subjectOf(bucket, keys)],
     ...(from === undefined ? { deliver_policy: DeliverPolicy.LastPerSubject } : { opt_start_seq: from }),
   })
-  const { num_pending: count } = await consumer.info(true)
-  return { messages: await consumer.consume(), count }
+  return consumer.consume()
 }
 
-/** The entries that there are, deletions included; their values are copies. @param keys A pattern of subjects. @throws what NATS answers */
+/** What was written last, as the server that leads the bucket has it: what is read may come from one that lags behind. */
+export type NewestEntry = Pick<BucketEntry, 'kind' | 'revision' | 'at'>
+
+/** @param keys A pattern of subjects, or a key. @returns undefined when there are none @throws what NATS answers */
+export const newestEntry = async (
+  { streams }: JetStreamManager,
+  bucket: string,
+  keys: string,
+): Promise<NewestEntry | undefined> => {
+  const found = await streams.getMessage(streamOf(bucket), { last_by_subj: subjectOf(bucket, keys) })
+  return found === null ? undefined : { kind: kindOf(found).kind, revision: found.seq, at: found.time }
+}
+
+/** Milliseconds between looks at whether all of it was read. */
+const END_CHECK_INTERVAL_MS = 1_000
+
+/**
+ * The entries that there are, deletions included; their values are copies. All of them or none: where the connection breaks meanwhile it
+ * throws, also when that comes back by itself, since what was on its way is lost. FLEET-102.
+ * @param keys A pattern of subjects. @throws NatsProblem (Unreachable) when it was cut off, and what NATS answers
+ */
 export const readEntries = async (
   connection: NatsConnection,
   bucket: string,
   keys: string,
 ): Promise<readonly BucketEntry[]> => {
-  const { messages, count } = await openEntries(connection, bucket, keys)
   const entries: BucketEntry[] = []
-  const stop = () => messages.stop()
-  // Entries that go while they are read never come: then the server says that it has no more.
-  const idle = (async () => {
-    for await (const { type } of messages.status()) if (type === 'heartbeat') stop()
-  })()
-  try {
+  const end = new ReadingEnd()
+  using ending = new AbortScope()
+  const stop = () => ending.abort()
+  const { signal } = ending
+  // From before the first request: what is lost from here on is noticed.
+  const broken = awaitBreak(connection, signal).then(stop)
+  const read = async (): Promise<void> => {
+    const messages = await openEntries(connection, bucket, keys)
+    signal.addEventListener('abort', () => messages.stop(), { once: true })
+    if (signal.aborted) messages.stop()
     // The client stops as the last of what is iterated, so that is iterated in any case.
-    if (count === 0) stop()
     for await (const message of messages) {
       const entry = toEntry(bucket, message)
-      if (entry !== undefined) entries.push({ ...entry, value: entry.value.slice() })
-      if (message.info.pending === 0) break
+      if (entry === undefined) continue
+      entries.push({ ...entry, value: entry.value.slice() })
+      end.read(entry.revision, entry.pending)
+      if (end.isReached) break
     }
-    return entries
+    stop()
+    if (!end.isReached) throw new Error('the connection to NATS broke')
+  }
+  const ask = async (): Promise<void> => {
+    const manager = await jetstreamManager(connection, { checkAPI: false })
+    while (!end.isReached && !signal.aborted) {
+      const read = end.revision
+      end.asked((await newestEntry(manager, bucket, keys))?.revision ?? 0, read)
+      if (end.isReached) stop()
+      else await delay(END_CHECK_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  try {
+    await Promise.all([read(), ask()])
+  } catch (error) {
+    if (!end.isReached) throw error instanceof JetStreamApiError ? error : cutOff(bucket, entries, error)
   } finally {
     stop()
-    await idle
+    await broken
   }
+  return entries
+}
+
+/** Resolves when the connection breaks, be it for a while, or the signal aborts. */
+const awaitBreak = async (connection: NatsConnection, signal: AbortSignal): Promise<void> => {
+  const status = connection.status() as QueuedIterator<Status>
+  signal.addEventListener('abort', () => status.stop(), { once: true })
+  for await (const { type } of status) if (type === 'disconnect' || type === 'close') return
+}
+
+const cutOff = (bucket: string, entries: readonly BucketEntry[], cause: unknown): NatsProblem => {
+  const last = entries.at(-1)
+  const where =
+    last === undefined ? 'before its first entry' : `after ${entries.length} entries, with ${last.pending} to come`
+  return new NatsProblem('Unreachable', `the bucket ${bucket} was cut off ${where}: ${messageOf(cause)}`, { cause })
 }

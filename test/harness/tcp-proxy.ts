@@ -17,6 +17,8 @@ export interface TcpProxy extends AsyncDisposable {
   strand(): void
   /** Each new connection ends once it has carried so many bytes from the server; what they carried arrives. */
   endAfter(bytes: number): void
+  /** Each new connection is held once it has carried so many bytes from the server, until `release`. */
+  holdAfter(bytes: number): void
   /** Bytes that all connections carried from the server. */
   carried(): number
   /** New connections are broken at once, until `accept`. */
@@ -35,6 +37,7 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
   let held = false
   let refusing = false
   let longest = Number.POSITIVE_INFINITY
+  let free = Number.POSITIVE_INFINITY
   let carried = 0
 
   const server = createServer((client) => {
@@ -56,12 +59,13 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
       from.on('error', end)
       from.on('close', end)
     }
-    const most = longest
+    const [most, upTo] = [longest, free]
     let own = 0
     // After the pipe's own listener: what it is called with was passed on.
     upstream.on('data', ({ length }: Buffer) => {
       carried += length
       own += length
+      if (own >= upTo && own - length < upTo) pause(pair)
       if (own < most) return
       upstream.unpipe(client)
       client.end()
@@ -108,6 +112,9 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
     },
     endAfter: (bytes) => {
       longest = bytes
+    },
+    holdAfter: (bytes) => {
+      free = bytes
     },
     carried: () => carried,
     refuse: () => {

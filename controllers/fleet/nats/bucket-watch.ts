@@ -4,11 +4,13 @@
  * were read goes on where it ended: else a machine that is too slow to read all of them in one go would never come to an end.
  * FLEET-78.
  */
+import type { ConsumerMessages } from '@nats-io/jetstream'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { type EntryFeed, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import { newestEntry, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
 import type { Connected } from '#lib/nats/connection.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
+import { ReadingEnd } from '#lib/nats/reading-end.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type KeyUpdate, updateOf } from '../state/key-update.ts'
 import { Expiry } from './expiry.ts'
@@ -72,17 +74,8 @@ export class BucketWatch {
     this.#replay = undefined
   }
 
-  /**
-   * Until the watch ends, be it by the signal or because the connection broke.
-   * @param newest The revision of what was written last among its keys; 0 when there are none.
-   * @throws what NATS answers
-   */
-  async follow(
-    { connection, manager }: Connected,
-    incarnation: Incarnation,
-    newest: () => Promise<number>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Until the watch ends, be it by the signal or because the connection broke. @throws what NATS answers */
+  async follow({ connection, manager }: Connected, incarnation: Incarnation, signal: AbortSignal): Promise<void> {
     // Before the watch: what comes later than this, comes by it.
     const info = await manager.streams.info(streamOf(this.#name))
     const store = storeStateOf(info)
@@ -103,14 +96,15 @@ export class BucketWatch {
     const before = isSame && isContinued ? this.#replay : undefined
     const replay = new Replay(new Set(this.#known.keys()), before)
     this.#replay = replay
-    const from = replay.revision > 0 ? replay.revision + 1 : undefined
-    const feed = await openEntries(connection, this.#name, this.#keys, from)
+    const { revision } = replay.reading
+    const messages = await openEntries(connection, this.#name, this.#keys, revision > 0 ? revision + 1 : undefined)
     const ending = new AbortController()
-    const stop = () => feed.messages.stop()
+    const stop = () => messages.stop()
     signal.addEventListener('abort', stop, { once: true })
     const finish = () => this.#finish(replay, store.lastRevision)
+    const newest = async () => (await newestEntry(manager, this.#name, this.#keys))?.revision ?? 0
     try {
-      const reading = this.#read(feed, replay, finish, signal).finally(() => ending.abort())
+      const reading = this.#read(messages, replay, finish, signal).finally(() => ending.abort())
       await Promise.all([reading, this.#waitForEnd(replay, newest, finish, ending.signal)])
     } finally {
       signal.removeEventListener('abort', stop)
@@ -154,11 +148,9 @@ export class BucketWatch {
     return new NatsProblem('BucketWentBack', problem)
   }
 
-  async #read({ messages, count }: EntryFeed, replay: Replay, finish: () => void, signal: AbortSignal): Promise<void> {
-    let left = count
+  async #read(messages: ConsumerMessages, replay: Replay, finish: () => void, signal: AbortSignal): Promise<void> {
     for await (const message of messages) {
       if (signal.aborted) return
-      left -= 1
       const entry = toEntry(this.#name, message)
       if (entry === undefined) continue
       const { key, revision, pending } = entry
@@ -169,22 +161,24 @@ export class BucketWatch {
       this.#notify(this.#unlessExpired(updateOf(entry)))
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
         this.#listener.progress(replay.count + 1, replay.count + 1 + pending)
-      replay.seen(key, revision)
-      if (left <= 0 || pending === 0) finish()
+      replay.seen(key, revision, pending)
+      if (replay.reading.isReached) finish()
     }
   }
 
-  /** A watch of keys that are not there, or that expire while they are read, never says that it has shown all. */
+  /** @param newest The revision of what was written last among its keys; 0 when there are none. */
   async #waitForEnd(
-    replay: Replay,
+    { reading }: Replay,
     newest: () => Promise<number>,
     finish: () => void,
     signal: AbortSignal,
   ): Promise<void> {
-    while (!replay.isOver && !signal.aborted) {
-      if ((await newest()) <= replay.revision) finish()
-      else await this.#clock.sleep(END_CHECK_INTERVAL_MS, signal)
+    while (!reading.isReached && !signal.aborted) {
+      const { revision } = reading
+      reading.asked(await newest(), revision)
+      if (!reading.isReached) await this.#clock.sleep(END_CHECK_INTERVAL_MS, signal)
     }
+    if (reading.isReached) finish()
   }
 
   /** @param last The last revision of all when the watch began. */
@@ -221,20 +215,19 @@ class Replay {
   isOver = false
   /** How many entries were seen. */
   count: number
-  /** Of the entry that was seen last; 0 before the first one. */
-  revision: number
+  readonly reading: ReadingEnd
 
   /** @param known The keys of the time before. @param before The reading that this one goes on with. */
   constructor(known: Set<string>, before: Replay | undefined) {
     this.#unseen = before === undefined ? known : before.#unseen
     this.count = before?.count ?? 0
-    this.revision = before?.revision ?? 0
+    this.reading = new ReadingEnd(before?.reading.revision)
   }
 
-  seen(key: string, revision: number): void {
+  seen(key: string, revision: number, pending: number): void {
     this.#unseen.delete(key)
     this.count += 1
-    this.revision = revision
+    this.reading.read(revision, pending)
   }
 
   /** @returns the keys of the time before that are not there any more */

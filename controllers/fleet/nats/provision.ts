@@ -91,12 +91,6 @@ export const storeStateOf = ({ state }: StreamInfo): StoreState => ({
 /** When the server answered, by its clock: milliseconds since the epoch. */
 export const timeOf = ({ ts }: StreamInfo): number => Date.parse(ts ?? '')
 
-/** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
-export const newestRevision = async (manager: JetStreamManager, bucket: string, keys: string): Promise<number> => {
-  const found = await manager.streams.getMessage(streamOf(bucket), { last_by_subj: subjectOf(bucket, keys) })
-  return found?.seq ?? 0
-}
-
 const create = async (
   connection: NatsConnection,
   manager: JetStreamManager,

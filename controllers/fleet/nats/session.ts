@@ -14,7 +14,7 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { BucketWatch, type WatchedBucket } from './bucket-watch.ts'
 import { serveDeviceConsumers } from './device-consumers.ts'
-import { type BucketLook, checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
+import { type BucketLook, checkIncarnation, ensureBucket, type Incarnation } from './provision.ts'
 
 export interface FollowOptions<Name extends string> {
   readonly access: NatsAccess
@@ -87,10 +87,7 @@ const runSession = async <Name extends string>(
     options.opened(open, connected.manager)
     log.info('fleet: connected to NATS, reading its buckets', { version: connection.info?.version })
     parts = [
-      ...names.map((name) => {
-        const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)
-        return mirrors[name].follow(connected, incarnations[name], newest, ending.signal)
-      }),
+      ...names.map((name) => mirrors[name].follow(connected, incarnations[name], ending.signal)),
       serveDeviceConsumers(connected, clock, ending.signal),
       watch(options, names, incarnations, mirrors, connected, ending.signal),
       connectionLost(connection),

@@ -2,6 +2,7 @@
 import { connect } from '@nats-io/transport-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { drill } from '#cmd/fleet/drill.ts'
+import { tcpProxy } from '#test/harness/index.ts'
 import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type FleetWorld, fleetWorld, scoreOf } from './world.ts'
 
@@ -18,9 +19,9 @@ afterEach(async () => {
 })
 
 /** What `muster fleet drill` of this checkout says. */
-const drilled = async () => {
+const drilled = async (natsUrl = world.nats.url) => {
   const { text, isOpen } = await drill({
-    natsUrl: world.nats.url,
+    natsUrl,
     natsCredentials: undefined,
     namespace: world.namespace,
     output: 'json',
@@ -77,4 +78,20 @@ test('attack: what devices wrote can’t be decoded, and the drill tells all the
   await machine.say('web', { revision: 7 })
   const key = `${machine.name}.${world.namespace}.web`
   expect(await drilled()).toMatchObject({ puts: [], deletes: [], conflicts: [{ key, reason: 'ConflictPaused' }] })
+})
+
+// FLEET-102, FLEET-66
+test('where NATS is cut off while it is read, the drill judges nothing and says how much had come', async () => {
+  const operator = await world.operator()
+  await world.until(() => expect(operator.view.recovery().phase).toBe('Converged'))
+  await operator.stop()
+  const connection = await connect({ servers: world.nats.url })
+  for (let n = 0; n < 1_000; n += 1)
+    connection.publish(`$KV.fleet-state.gone.${world.namespace}.more-${n}`, 'x'.repeat(500))
+  await connection.drain()
+  await using proxy = await tcpProxy(world.nats.url)
+  proxy.endAfter(200_000)
+  await expect(drilled(proxy.url)).rejects.toThrow(
+    /^the bucket fleet-state was cut off after \d+ entries, with \d+ to come: the connection to NATS broke$/,
+  )
 })
