@@ -44,6 +44,16 @@ test('POOL-8: a customization released in mid-installation and used again comes 
   expect(world.customizations.get('a')?.status?.clusterDeploymentRef?.name).toBe(cluster)
 })
 
+test('POOL-8: a lease that names no cluster is written for the one that is there, not for one that only its lease holds', () => {
+  const pool = aPool({ inventory: ['a'] })
+  const clusters = [
+    aCluster('left', { pool, customization: 'a', ending: true }),
+    aCluster('there', { pool, customization: 'a', state: 'installing', wants: 'Hibernating', at: 1 }),
+  ]
+  const plan = planPass({ pool, clusters, customizations: [aCustomization('a')] })
+  expect(changesIn(plan)).toEqual(['RemoveClusterFinalizer left', 'RepairLease a'])
+})
+
 test('POOL-5: an available customization that still names a dead cluster is cleaned', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const customizations = [aCustomization('a', { cluster: 'dead', available: true })]

@@ -5,7 +5,9 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { aCluster, aCustomization, aPool, minutes, versionOf } from '#test/worlds/clusterpool/builders.ts'
 import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { World } from '#test/worlds/clusterpool/simulated.ts'
-import { nextCreationFailure } from './observe/creation-failures.ts'
+import { LEASE_GRACE_MS } from './lease/lease.ts'
+import type { CreationFailure } from './model/rejection.ts'
+import { nextCreationFailure, restEnd } from './observe/creation-failures.ts'
 
 const withCondition = (cluster: ClusterDeployment, type: string, status: 'True' | 'False', at: number) => {
   const condition = {
@@ -68,6 +70,16 @@ describe('POOL-48: a cluster that is never installed', () => {
     expect(statusIn(plan).inventory?.a?.failure).toBeUndefined()
   })
 
+  test('has six hours when the pool does not say, so that none that can’t be installed stays for ever', () => {
+    const silent = aPool({ size: 1 })
+    const goes = (watched: number) => {
+      const cluster = aCluster('one', { pool: silent, state: 'installing', watched, wants: 'Hibernating' })
+      return targetsOf(planPass({ pool: silent, clusters: [cluster], at: 6_000 }), 'DeleteCluster')
+    }
+    expect(goes(360)).toEqual([])
+    expect(goes(361)).toEqual(['one'])
+  })
+
   test('waits for ever with 0s', () => {
     const patient = aPool({ provisionDeadline: '0s' })
     const cluster = aCluster('one', { pool: patient, state: 'installing', watched: 1_000_000 })
@@ -125,6 +137,20 @@ describe('POOL-49: the loser of a contest', () => {
     expect([...world.clusters.keys()].includes('loser')).toBe(false)
     expect(world.clusters.has('winner')).toBe(true)
     expect(world.clusters.size).toBe(2)
+  })
+
+  test('is the one that goes when there is one too many, and no other with it', () => {
+    const clusters = [
+      aCluster('winner', { pool, customization: 'a', wants: 'Hibernating', state: 'standby' }),
+      loser('installing'),
+      aCluster('newer', { pool, customization: 'b', state: 'installing', wants: 'Hibernating', at: 2 }),
+    ]
+    const customizations = [
+      aCustomization('a', { cluster: 'winner' }),
+      aCustomization('b', { cluster: 'newer' }),
+      aCustomization('c'),
+    ]
+    expect(targetsOf(planPass({ pool, clusters, customizations }), 'DeleteCluster')).toEqual(['loser'])
   })
 
   test('that is installed is replaced like any outdated one', () => {
@@ -190,6 +216,17 @@ describe('POOL-47: a cluster whose namespace or Secret is denied', () => {
     expect(conditionIn(plan, 'Reconciling')).toContain('CreationFailing')
     const leased = nextCreationFailure(again, { ...tried, cluster: 'pool-y/pool-y', isLeased: true }, minutes(60))
     expect(leased).toMatchObject({ firstAt: minutes(60).getTime(), count: 1 })
+  })
+
+  test('rests its customization for twice as long each time, up to an hour', () => {
+    const now = minutes(60)
+    const tried = { version: versionOf('a'), message, isLeased: true }
+    let failure: CreationFailure | undefined
+    const rests = [1, 2, 3, 4, 5, 6].map((n) => {
+      failure = nextCreationFailure(failure, { ...tried, cluster: `pool-${n}/pool-${n}` }, now)
+      return (restEnd(failure) - now.getTime() - LEASE_GRACE_MS) / 60_000
+    })
+    expect(rests).toEqual([5, 10, 20, 40, 60, 60])
   })
 
   test('gives its lease back after the grace, and the customization rests', () => {

@@ -53,6 +53,23 @@ test('POOL-47: a pool that is denied namespaces says so, gives its lease back, a
   await eventually(async () => expect((await the.get.pool('allowed')).status).toMatchObject({ standby: 1 }), LONG)
 })
 
+test('POOL-47: a customization whose lease could not be taken rests for nothing: it is leased as soon as it can be', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  let denied = 0
+  proxy.decide(({ method, path }) => {
+    if (method !== 'PATCH' || !/\/clusterdeploymentcustomizations\/wanted(\?|$)/.test(path) || denied >= 2)
+      return 'pass'
+    denied += 1
+    return { status: 403 }
+  })
+  await the.start({ server: proxy.server })
+  await the.customize(['wanted'])
+  await the.pool('patient', { inventory: ['wanted'] })
+  await eventually(async () => expect((await the.get.pool('patient')).status).toMatchObject({ standby: 1 }))
+  expect(denied).toBe(2)
+})
+
 test('POOL-47: a held lease whose namespace never ends is given back, and its cluster is made elsewhere', async () => {
   await using the = await poolWorld()
   await the.customize(['held'])
@@ -69,6 +86,31 @@ test('POOL-47: a held lease whose namespace never ends is given back, and its cl
   }, LONG)
   await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }), LONG)
   await the.api.patch(Secret, { name: 'stays', namespace: name, type: 'merge', body: { metadata: { finalizers: [] } } })
+})
+
+test('POOL-2: a manager that was held up after it took a lease makes no cluster when another one has the lease by then', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<'pass'>()
+  proxy.decide(({ method, path }) => {
+    if (method !== 'PATCH' || !/\/secrets\/slow-/.test(path)) return 'pass'
+    ask()
+    return goesOn
+  })
+  await the.start({ server: proxy.server })
+  await the.customize(['wanted'])
+  await the.pool('slow', { inventory: ['wanted'] })
+  await asked
+  await leaveLease(the, 'wanted', 'quick', 'quick-one', new Date())
+  goOn('pass')
+  await eventually(async () =>
+    expect((await the.get.pool('slow')).status?.inventory?.wanted).toMatchObject({
+      status: 'Unavailable',
+      message: expect.stringContaining('in use by cluster quick-one'),
+    }),
+  )
+  expect(await the.clusters('slow')).toEqual([])
 })
 
 test('POOL-50: a lease whose pool was removed by force before its cluster was made is given back, and a deleted customization goes', async () => {

@@ -57,24 +57,31 @@ const healthy = async (): Promise<{ operator: MusterProcess; machines: readonly 
   return { operator, machines }
 }
 
-// FLEET-1
+// FLEET-1, RUNTIME-36
 test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are rebuilt, no key is written, and to Kubernetes only what changed', async () => {
   const { operator, machines } = await healthy()
   await killed(operator)
   const [before, revision] = [await world.texts('fleet-desired'), await world.revision('fleet-desired')]
-  await machines[1].say('web', { phase: 'Failed', message: 'no such file' })
+  const [a, b] = machines
+  await b.say('web', { phase: 'Failed', message: 'no such file' })
   await using proxy = await world.plane.proxy()
   await converged(await world.process({ server: proxy.server }))
   await world.until(async () => expect(await aggregate('web')).toMatchObject({ matched: 2, succeeded: 1, failed: 1 }))
   expect(await world.texts('fleet-desired')).toEqual(before)
-  const written = writesTo(proxy)
 
-  // When a later Deployment has its keys, all that the start had to write was written before.
+  // The leader takes what an agent tells in a pass of its own: when it has, all that the start had to write was written before.
+  await a.tell({ told: 'later' })
+  await world.until(async () => expect((await world.kube.get(Device, a.name))?.metadata.labels).toHaveProperty('told'))
+  expect(writesTo(proxy)).toEqual(['deployments/web/status', `devices/${b.name}/status`, `v1alpha1/devices/${a.name}`])
+  // Each kind is watched once, for the state of the fleet and for the controller that is called.
+  const watched = watchesOf(proxy)
+  expect(watched).toEqual([...new Set(watched)])
+  expect(watched).toEqual(expect.arrayContaining(['controllerrevisions', 'deployments', 'devices']))
+
   await world.deploy('later')
   for (const machine of machines)
     await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1, later: 1 }))
   expect(await world.revision('fleet-desired')).toBe(revision + machines.length)
-  expect(written).toEqual(['deployments/web/status', `devices/${machines[1].name}/status`])
 })
 
 /** What an operator wrote to Kubernetes: all but its Lease, and what it tells people. */
@@ -83,6 +90,14 @@ const writesTo = (proxy: RequestProxy): readonly string[] =>
     .requests()
     .filter(({ method, path }) => method !== 'GET' && !/\/(leases|events|selfsubject\w+)\b/.test(path))
     .map(({ path }) => path.replace(/\?.*/, '').split('/').slice(-3).join('/'))
+    .toSorted()
+
+/** The kinds that it watches, each as often as it has asked for a watch. */
+const watchesOf = (proxy: RequestProxy): readonly string[] =>
+  proxy
+    .requests()
+    .filter(({ path }) => /[?&]watch=/.test(path))
+    .map(({ path }) => path.replace(/\?.*/, '').split('/').at(-1) ?? '')
     .toSorted()
 
 // FLEET-3
