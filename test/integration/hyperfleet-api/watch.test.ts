@@ -331,7 +331,9 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
     })
     const source = databaseSource({ ...database, kysely }, systemClock)
     const floor = await readFloor(database.kysely)
-    const settled = await source.stableVersion().finally(() => later?.rollback().execute())
+    const settled = await source.stableVersion().finally(async () => {
+      await later?.rollback().execute()
+    })
     expect(settled).toBe(floor)
   })
 
