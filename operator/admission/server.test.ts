@@ -1,4 +1,5 @@
-import { request } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Definition } from '../engine/definition.ts'
@@ -94,9 +95,36 @@ describe('RUNTIME-51: a stop', () => {
     )
     await begun.promise
     const ended = stopped.stop(graceMs)
+    // Later than what is cut at once.
+    await new Promise((done) => setTimeout(done, 1))
     if (isAnswered) answer.resolve()
     expect(await asked).toBe(isAnswered)
     await ended
     await expect(post('/validate/widgets', body)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('keeps no connection open for reviews that would come after that in flight', async () => {
+    begun = Promise.withResolvers()
+    answer = Promise.withResolvers()
+    const stopped = createWebhookServer([slow], { host: '127.0.0.1', port: 0 }, log)
+    stopped.serve(await signLeaf(authority, ['127.0.0.1'], Date.now()))
+    const agent = new Agent({ keepAlive: true, ca: authority.certificate })
+    const options = {
+      host: '127.0.0.1',
+      port: await stopped.listening,
+      agent,
+      path: '/validate/widgets',
+      method: 'POST',
+    }
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      request(options, resolve).on('error', reject).end(body)
+    })
+    await begun.promise
+    const ended = stopped.stop(60_000)
+    answer.resolve()
+    const { headers, statusCode } = await answered
+    expect([statusCode, headers.connection]).toEqual([200, 'close'])
+    await ended
+    agent.destroy()
   })
 })

@@ -57,3 +57,22 @@ test('a list whose snapshot expires without such a token fails, rather than end 
   await expect(Array.fromAsync(createApi(transport).list(NODES))).rejects.toMatchObject({ status: 410 })
   await transport.close()
 })
+
+test('RUNTIME-48: with the signal of its limits what is on its way is cut, also what was built on its transport', async () => {
+  await using server = await scriptedServer((_, response) => void response.writeHead(200).write('{'))
+  const transport = createTransport(server.kubeConfig)
+  const over = new AbortController()
+  const { signal } = new AbortController()
+  const limited = createApi(transport).withLimits({ signal: over.signal })
+  const get = { method: 'GET', path: '/x' } as const
+  const onTheirWay = [
+    limited.get(NODES, 'a'),
+    createApi(limited.transport).get(NODES, 'a'),
+    limited.transport.request({ ...get, signal }),
+    Array.fromAsync(limited.transport.stream({ path: '/x', signal })),
+  ].map((work) => work.then(String, (error: Error) => error.message))
+  await expect.poll(() => server.requests).toHaveLength(onTheirWay.length)
+  over.abort(new Error('the lease is lost'))
+  expect(await Promise.all(onTheirWay)).toEqual(onTheirWay.map(() => expect.stringContaining('the lease is lost')))
+  await transport.close()
+})

@@ -387,6 +387,28 @@ test.each(['end', 'cut'] as const)(
   },
 )
 
+test('RUNTIME-52: two WatchLists without their mark that one with its mark came between are no reason for pages', async () => {
+  const { asked, failures, clock } = await watched([
+    (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
+    initial(event('ADDED', pod('a', 1))),
+    (response) => send(response, [tooOld], 'end'),
+    (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
+    quiet,
+  ])
+  await vi.waitFor(async () => {
+    await clock.advance('1s')
+    expect(asked).toHaveLength(5)
+  })
+  expect(failures.filter((failure) => failure === 'unmarked')).toHaveLength(2)
+  expect(asked.map((version) => (version === 'initial' || version === 'page' ? version : 'watch'))).toEqual([
+    'initial',
+    'initial',
+    'watch',
+    'initial',
+    'initial',
+  ])
+})
+
 test('RUNTIME-52: a WatchList that brings nothing new for a minute and no mark is given up for pages, one that brings objects is not', async () => {
   let answer: ServerResponse | undefined
   const { asked, events, failures, clock } = await watched([

@@ -11,5 +11,9 @@ test('RUNTIME-49: a stop that may outlast a lease that is given up is refused be
   expect(() => withDefaults({ election: { ...election, duration: '4s', renew: '3.2s' } })).toThrow(
     /shorter than 800 ms/,
   )
+  // Another process may take a daemon's lease as soon as ever, however late the operator's.
+  expect(() =>
+    withDefaults({ execution: { stopTimeout: '6s' }, election: { ...election, duration: '60s', renew: '30s' } }),
+  ).toThrow(/shorter than 5000 ms/)
   expect(() => withDefaults({ election: { ...election, renew: '15s' } })).toThrow(/leaseDuration > renewDeadline/)
 })

@@ -92,5 +92,7 @@ describe('the backoff', () => {
         },
       ),
     )
+    const delays = [0, 0.25, 0.75].map((random) => backoffDelay({ ...limits.backoff, jitter: 0.2 }, 1, random))
+    expect(delays).toEqual([800, 900, 1100])
   })
 })

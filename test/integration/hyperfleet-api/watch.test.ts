@@ -6,8 +6,11 @@ import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { databaseSource } from '#services/hyperfleet-api/feed/change-source.ts'
-import { readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
+import { readChanges, readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
+import { createFeed } from '#services/hyperfleet-api/feed/feed.ts'
+import { watch } from '#services/hyperfleet-api/feed/watch.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
+import { createRoom } from '#services/hyperfleet-api/storage/room.ts'
 import { tcpProxy } from '#test/harness/index.ts'
 import { freshPostgres, type Message, onBothDatabases, openWatch, serve } from './support.ts'
 
@@ -104,6 +107,54 @@ onBothDatabases((fresh) => {
     const stream = await openWatch(api, `/clusters?watch=true&resourceVersion=${floor}`)
     expect((await stream.until(isBookmark)).map(summary)).toEqual(['added three', 'bookmark'])
   })
+
+  // API-41. That it is there was looked at before; it may be forgotten by then.
+  test.each([
+    ['some', 3],
+    ['all', 5],
+  ])(
+    'from a version after which %s was forgotten before it is read ends, and leaves nothing out',
+    async (_much, forgotten) => {
+      const database = await openDatabase({ ...(await fresh()), onError: () => {} })
+      onTestFinished(() => database.close())
+      const change = {
+        type: 'added',
+        kind: 'Cluster',
+        labels_before: '{}',
+        labels: '{}',
+        document: '{}',
+        time: '',
+      } as const
+      for (const name of ['1', '2', '3', '4', '5'])
+        await database.kysely
+          .insertInto('changes')
+          .values({ ...change, resource_id: name })
+          .execute()
+      const changes = await readChanges(database.kysely, { after: 0, limit: 5 })
+      const at = (n: number) => changes[n - 1]?.version ?? 0
+      await database.kysely
+        .updateTable('change_floor')
+        .set({ version: at(forgotten) })
+        .execute()
+      await database.kysely.deleteFrom('changes').where('version', '<=', at(forgotten)).execute()
+      const feed = await createFeed(databaseSource(database, systemClock), { onWake: () => () => undefined }, silent)
+      onTestFinished(() => feed.close())
+      const told: string[] = []
+      const stop = new AbortController()
+      const sink = {
+        // Whatever is told, it ends: otherwise it would go on for good.
+        write: (bytes: string | Buffer) => {
+          stop.abort()
+          return told.push(String(bytes))
+        },
+        drained: async () => {},
+        signal: stop.signal,
+      }
+      const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined }
+      const ended = await watch({ database, feed, room: createRoom(1024) }, subscription, at(1), sink)
+      expect([ended, told]).toEqual(['ResourceVersionExpired', []])
+    },
+  )
 
   test.each([
     'search=name%3D%27x%27',
