@@ -6,7 +6,7 @@
  */
 import type { ConsumerMessages } from '@nats-io/jetstream'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { newestEntry, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import { type NewestEntry, newestEntry, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
 import type { Connected } from '#lib/nats/connection.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
@@ -32,6 +32,8 @@ export interface BucketListener {
 const PROGRESS_EVERY_KEYS = 500
 /** Milliseconds between looks at whether all of it was read. */
 const END_CHECK_INTERVAL_MS = 1_000
+/** Keys of which the server is asked at once. */
+const ASKED_AT_ONCE = 64
 
 export interface WatchedBucket {
   readonly settings: BucketSettings
@@ -115,23 +117,48 @@ export class BucketWatch {
   /**
    * A look at its store: tells of keys that expired.
    * @param look Asks the server. What the watch shows until that is answered may be newer than the answer. FLEET-63.
-   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of, and what `look` throws
+   * @param newest Asks it what was written last under a key.
+   * @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of, and what `look` and
+   * `newest` throw
    */
-  async check(look: () => Promise<Pick<BucketLook, 'store' | 'time'>>): Promise<void> {
+  async check(
+    look: () => Promise<Pick<BucketLook, 'store' | 'time'>>,
+    newest: (key: string) => Promise<NewestEntry | undefined>,
+  ): Promise<void> {
     const asked = this.#history.highest
     const { store, time } = await look()
-    if (this.#expiry !== undefined && this.isReplayed) {
-      const now = monotonic(this.#clock)
-      this.#expiry.synchronize(time, now)
-      for (const { key, at } of this.#expiry.take(store.lastRevision, now))
-        this.#notify({ key, bytes: undefined, revision: 0, at })
-    }
+    if (this.#expiry !== undefined && this.isReplayed)
+      await this.#expire(this.#expiry, store.lastRevision, time, newest)
     switch (this.#history.evaluate(store, asked, this.#oldest())) {
       case 'WentBack':
         throw this.#wentBack(asked, store.lastRevision)
       case 'Purged':
         throw new NatsProblem('BucketPurged', `values of the bucket ${this.#name} were purged: they are written again`)
       case 'Same':
+    }
+  }
+
+  /** Tells of the keys that were old at the time of a look. Where the reading is behind, the server is asked whether they are. FLEET-15. */
+  async #expire(
+    expiry: Expiry,
+    last: number,
+    time: number,
+    newest: (key: string) => Promise<NewestEntry | undefined>,
+  ): Promise<void> {
+    const now = monotonic(this.#clock)
+    expiry.synchronize(time, now)
+    const old = expiry.old(now)
+    if (!expiry.hasRead(last))
+      for (let from = 0; from < old.length; from += ASKED_AT_ONCE)
+        await Promise.all(
+          old.slice(from, from + ASKED_AT_ONCE).map(async (key) => {
+            const found = await newest(key)
+            if (found?.kind === 'Value' || found?.kind === 'Unreadable') expiry.written(key, found.revision, found.at)
+          }),
+        )
+    for (const each of old) {
+      const expired = expiry.take(each, now)
+      if (expired !== undefined) this.#notify({ ...expired, bytes: undefined, revision: 0 })
     }
   }
 
@@ -190,9 +217,13 @@ export class BucketWatch {
     this.#listener.replayed(replay.count)
   }
 
-  /** A message may have been written to outlive its bucket. */
+  /**
+   * A message may have been written to outlive its bucket. That a key which lives has ended, looks alone tell: where the reading is behind,
+   * what is old may have been written again.
+   */
   #unlessExpired(seen: KeyUpdate): KeyUpdate {
-    const end = seen.at && this.#expiry?.endOf(seen.at, monotonic(this.#clock))
+    if (seen.at === undefined || this.#known.has(seen.key)) return seen
+    const end = this.#expiry?.endOf(seen.at, monotonic(this.#clock))
     return end === undefined ? seen : { key: seen.key, bytes: undefined, revision: seen.revision, at: end }
   }
 

@@ -20,8 +20,6 @@ interface Written {
 export class Expiry {
   readonly #ttl: number
   readonly #written = new Map<string, Written>()
-  /** Old at the last look, when more was still to be read. */
-  #suspected: ReadonlyMap<string, number> = new Map()
   /** Between the server's clock and ours, in milliseconds. */
   #offset = 0
   #newest = 0
@@ -52,8 +50,9 @@ export class Expiry {
     this.#newest = Math.max(this.#newest, revision)
   }
 
+  /** As it was read, or as the server says. What is told again changes nothing: `synchronize` may have its time. */
   written(key: string, revision: number, at: Date): void {
-    this.#written.set(key, { revision, at: at.getTime() })
+    if (this.#written.get(key)?.revision !== revision) this.#written.set(key, { revision, at: at.getTime() })
   }
 
   gone(key: string): void {
@@ -67,21 +66,27 @@ export class Expiry {
   }
 
   /**
-   * The keys that expired since the last look. Where the reading lags behind the server they may have been written again: then only
-   * a second look is sure.
+   * Whether everything was read that had been written until a look. Where it was not, a key that is old may have been written again: that only
+   * the server knows.
    * @param last The revision of the last write to the bucket.
    */
-  take(last: number, monotonic: number): readonly ExpiredKey[] {
-    const old = new Map<string, number>()
-    const expired: ExpiredKey[] = []
-    for (const [key, { revision, at }] of this.#written) {
-      const end = this.endOf(new Date(at), monotonic)
-      if (end === undefined) continue
-      old.set(key, revision)
-      if (this.#newest >= last || this.#suspected.get(key) === revision) expired.push({ key, at: end })
-    }
-    this.#suspected = old
-    for (const { key } of expired) this.#written.delete(key)
-    return expired
+  hasRead(last: number): boolean {
+    return this.#newest >= last
+  }
+
+  /** The keys whose time has passed, as far as is known. */
+  old(monotonic: number): readonly string[] {
+    return [...this.#written].flatMap(([key, { at }]) =>
+      this.endOf(new Date(at), monotonic) === undefined ? [] : [key],
+    )
+  }
+
+  /** Ends a key if it is old yet; then it is known no more. */
+  take(key: string, monotonic: number): ExpiredKey | undefined {
+    const written = this.#written.get(key)
+    const at = written && this.endOf(new Date(written.at), monotonic)
+    if (at === undefined) return undefined
+    this.#written.delete(key)
+    return { key, at }
   }
 }

@@ -7,6 +7,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { newestEntry } from '#lib/nats/bucket-entries.ts'
 import { type Connected, type NatsAccess, openConnection, toNatsProblem } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { detach } from '#lib/process/detach.ts'
@@ -115,13 +116,15 @@ const watch = async <Name extends string>(
   for (;;) {
     await clock.sleep(BUCKET_CHECK_INTERVAL_MS, signal)
     if (signal.aborted) return
-    await eachOf(names, (name) =>
-      mirrors[name].check(async () => {
-        const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
-        onLook(name, look)
-        return look
-      }),
-    )
+    await eachOf(names, (name) => {
+      const bucket = buckets[name].settings.name
+      const look = async () => {
+        const seen = await checkIncarnation(manager, bucket, incarnations[name])
+        onLook(name, seen)
+        return seen
+      }
+      return mirrors[name].check(look, (key) => newestEntry(manager, bucket, key))
+    })
   }
 }
 

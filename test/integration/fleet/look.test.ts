@@ -1,4 +1,4 @@
-/** What is read of a bucket comes late: after the answer of a look, from a server that lags behind. */
+/** What is read of a bucket comes late: after the answer of a look, by a consumer that stands still, from a server that lags behind. */
 import { jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
@@ -7,10 +7,11 @@ import { BUCKETS, type BucketSettings } from '#apis/fleet.nationtech.io/kv/bucke
 import { BucketWatch } from '#controllers/fleet/nats/bucket-watch.ts'
 import { checkIncarnation, ensureBucket, type Incarnation } from '#controllers/fleet/nats/provision.ts'
 import type { KeyUpdate } from '#controllers/fleet/state/key-update.ts'
+import { newestEntry } from '#lib/nats/bucket-entries.ts'
 import type { Connected } from '#lib/nats/connection.ts'
-import { systemClock } from '#operator/model/clock.ts'
+import { type Clock, systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
-import { startNats, tcpProxy } from '#test/harness/index.ts'
+import { manualClock, startNats, tcpProxy } from '#test/harness/index.ts'
 import { PATIENCE } from './world.ts'
 
 /** Written at once. */
@@ -26,11 +27,12 @@ const bucketOn = async (settings: BucketSettings) => {
   const incarnation = await ensureBucket({ connection, manager }, settings, silent)
   const kv = await new Kvm(connection).open(settings.name)
   const look = () => checkIncarnation(manager, settings.name, incarnation)
-  return { url: nats.url, connection, manager, incarnation, kv, look }
+  const newest = (key: string) => newestEntry(manager, settings.name, key)
+  return { url: nats.url, connection, manager, incarnation, kv, look, newest }
 }
 
 /** A watch of all keys, and what it tells: `key@revision`, `key gone`, `replayed`, the cause of a bucket made anew. */
-const watchOf = (settings: BucketSettings) => {
+const watchOf = (settings: BucketSettings, clock: Clock = systemClock) => {
   const told: string[] = []
   const listener = {
     recreated: (cause: string) => void told.push(cause),
@@ -39,7 +41,7 @@ const watchOf = (settings: BucketSettings) => {
       void told.push(bytes === undefined ? `${key} gone` : `${key}@${revision}`),
     replayed: () => void told.push('replayed'),
   }
-  const watch = new BucketWatch({ settings, keys: '>', listener }, systemClock)
+  const watch = new BucketWatch({ settings, keys: '>', listener }, clock)
   const follow = (connected: Connected, incarnation: Incarnation) => {
     const ending = new AbortController()
     watch.readAnew()
@@ -56,7 +58,7 @@ const watchOf = (settings: BucketSettings) => {
 
 // FLEET-63
 test('race: what is written between a look at a bucket and its answer is no sign that the bucket went back', async () => {
-  const { kv, look, incarnation, ...connected } = await bucketOn(BUCKETS.state)
+  const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.state)
   const { watch, told, follow, until } = watchOf(BUCKETS.state)
   const stop = follow(connected, incarnation)
   await until('replayed')
@@ -67,8 +69,59 @@ test('race: what is written between a look at a bucket and its answer is no sign
     await kv.put('b', 'x')
     await until('b@2')
     return looked
-  })
+  }, newest)
   expect(told).toEqual(['replayed', 'a@1', 'b@2'])
+  await stop()
+})
+
+// FLEET-15
+test('a consumer that stands still: of devices that are silent for too long as far as was read, those end that are so by the server', async () => {
+  const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.heartbeat)
+  const { manager } = connected
+  const { watch, told, follow, until } = watchOf(BUCKETS.heartbeat)
+  const stop = follow(connected, incarnation)
+  await until('replayed')
+  const stream = `KV_${BUCKETS.heartbeat.name}`
+  await kv.put('silent', 'x')
+  await kv.put('purged', 'x')
+  await kv.put('alive', 'x')
+  await until('alive@3')
+  const [consumer] = await manager.consumers.list(stream).next()
+  await manager.consumers.pause(stream, consumer?.name ?? '', new Date(Date.now() + 3_600_000))
+  await manager.streams.purge(stream, { filter: `$KV.${BUCKETS.heartbeat.name}.purged` })
+  const read = await newest('alive')
+  const end = (read?.at.getTime() ?? 0) + BUCKETS.heartbeat.ttl
+  // Written again, and so later that the clock shows it.
+  const again = await vi.waitFor(async () => {
+    const revision = await kv.put('alive', 'x')
+    expect((await newest('alive'))?.at.getTime()).toBeGreaterThan(read?.at.getTime() ?? 0)
+    return revision
+  }, PATIENCE)
+  for (let looks = 0; looks < 3; looks += 1) await watch.check(async () => ({ ...(await look()), time: end }), newest)
+  expect(told.slice(4)).toEqual(['silent gone', 'purged gone'])
+  await manager.consumers.resume(stream, consumer?.name ?? '')
+  // Wakes it.
+  await kv.put('later', 'x')
+  await until(`alive@${again}`)
+  expect(told.filter((line) => line === 'alive gone')).toEqual([])
+  await stop()
+})
+
+// FLEET-15
+test('an operator that stood still reads late what came meanwhile: a device that lives does not end by a heartbeat that is old by then', async () => {
+  const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.heartbeat)
+  const clock = manualClock()
+  const { watch, told, follow, until } = watchOf(BUCKETS.heartbeat, clock)
+  const stop = follow(connected, incarnation)
+  await until('replayed')
+  await kv.put('alive', 'x')
+  await until('alive@1')
+  await clock.advance('100s')
+  await kv.put('alive', 'x')
+  await kv.put('dead', 'x')
+  await until('dead gone')
+  await watch.check(look, newest)
+  expect(told).toEqual(['replayed', 'alive@1', 'alive@2', 'dead gone'])
   await stop()
 })
 
