@@ -50,9 +50,13 @@ export class Expiry {
     this.#newest = Math.max(this.#newest, revision)
   }
 
-  /** As it was read, or as the server says. What is told again changes nothing: `synchronize` may have its time. */
+  /**
+   * As it was read, or as the server says. What is told again changes nothing, as `synchronize` may have its time; nor does what is read
+   * late, when the server was asked meanwhile.
+   */
   written(key: string, revision: number, at: Date): void {
-    if (this.#written.get(key)?.revision !== revision) this.#written.set(key, { revision, at: at.getTime() })
+    const known = this.#written.get(key)?.revision ?? 0
+    if (known < revision) this.#written.set(key, { revision, at: at.getTime() })
   }
 
   gone(key: string): void {
