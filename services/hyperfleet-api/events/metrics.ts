@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { momentOf } from '../model/timestamp.ts'
+import { sharedRead } from '../metrics/shared-read.ts'
+import { momentOf, type Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import type { EventQueue } from './queue.ts'
 
@@ -25,22 +26,44 @@ export const measureQueue = (
     labelNames,
     registers,
   })
-  const oldest = new Gauge({
-    name: 'hyperfleet_api_event_queue_oldest_age_seconds',
-    help: 'Age of the oldest event that a consumer group has not acknowledged; 0 when there is none',
-    labelNames,
-    registers,
-  })
-  const dead = new Gauge({
-    name: 'hyperfleet_api_event_dead_letters',
-    help: 'Events that were delivered to a consumer group too often',
-    labelNames,
-    registers,
-  })
-  const unrelayed = new Gauge({
+  // A database that is away says nothing; it must not keep the other metrics from being read.
+  const state = sharedRead(() => readQueueState(database).catch(() => undefined))
+  const groupGauge = (name: string, help: string, value: (group: GroupState) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        const { groups = [] } = (await state()) ?? {}
+        this.reset()
+        for (const group of groups) this.set({ consumer: group.consumer }, value(group))
+      },
+    })
+  groupGauge(
+    'hyperfleet_api_event_queue_depth',
+    'Events that a consumer group has not acknowledged, claimed or not',
+    ({ waiting }) => waiting,
+  )
+  groupGauge(
+    'hyperfleet_api_event_queue_oldest_age_seconds',
+    'Age of the oldest event that a consumer group has not acknowledged; 0 when there is none',
+    ({ since }) => (since === null ? 0 : (now().getTime() - momentOf(since).getTime()) / 1_000),
+  )
+  groupGauge(
+    'hyperfleet_api_event_dead_letters',
+    'Events that were delivered to a consumer group too often',
+    ({ dead }) => dead,
+  )
+  new Gauge({
     name: 'hyperfleet_api_events_unrelayed',
     help: 'Events that wait to be handed to NATS; without NATS they stay here',
     registers,
+    async collect() {
+      const read = await state()
+      this.remove()
+      if (read !== undefined) this.set(read.unrelayed)
+    },
   })
   new Gauge({
     name: 'hyperfleet_api_event_queue_up',
@@ -48,23 +71,6 @@ export const measureQueue = (
     registers,
     collect() {
       this.set(queue.unavailableReason === undefined ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'hyperfleet_api_event_queue_depth',
-    help: 'Events that a consumer group has not acknowledged, claimed or not',
-    labelNames,
-    registers,
-    async collect() {
-      for (const gauge of [this, oldest, dead, unrelayed]) gauge.reset()
-      // A database that is away says nothing; it must not keep the other metrics from being read.
-      const state = await readQueueState(database).catch(() => undefined)
-      for (const { consumer, waiting, buried, since } of state?.groups ?? []) {
-        this.set({ consumer }, Number(waiting))
-        dead.set({ consumer }, Number(buried))
-        oldest.set({ consumer }, since === null ? 0 : (now().getTime() - momentOf(since).getTime()) / 1_000)
-      }
-      if (state !== undefined) unrelayed.set(state.unrelayed)
     },
   })
   return {
@@ -94,6 +100,14 @@ export const measureQueue = (
   }
 }
 
+interface GroupState {
+  readonly consumer: string
+  readonly waiting: number
+  readonly dead: number
+  /** When the oldest was made; null when none waits. */
+  readonly since: Timestamp | null
+}
+
 const readQueueState = async ({ kysely }: Database) => {
   const groups = await kysely
     .selectFrom('event_consumers as consumer')
@@ -102,7 +116,7 @@ const readQueueState = async ({ kysely }: Database) => {
     .select(({ fn }) => [
       'consumer.name as consumer',
       fn.count('delivery.event_sequence').filterWhere('delivery.dead_time', 'is', null).as('waiting'),
-      fn.count('delivery.dead_time').as('buried'),
+      fn.count('delivery.dead_time').as('dead'),
       fn.min('event.time').filterWhere('delivery.dead_time', 'is', null).as('since'),
     ])
     .groupBy('consumer.name')
@@ -112,5 +126,8 @@ const readQueueState = async ({ kysely }: Database) => {
     .select(({ fn }) => fn.countAll().as('unrelayed'))
     .where('relayed_time', 'is', null)
     .executeTakeFirstOrThrow()
-  return { groups, unrelayed: Number(unrelayed) }
+  const numbered = groups.map(
+    ({ waiting, dead, ...group }): GroupState => ({ ...group, waiting: Number(waiting), dead: Number(dead) }),
+  )
+  return { groups: numbered, unrelayed: Number(unrelayed) }
 }

@@ -10,6 +10,7 @@ import {
   type StuckDeletions,
 } from '../storage/pending-reconciliations.ts'
 import type { ResourceWrite } from '../storage/resource-write.ts'
+import { sharedRead } from './shared-read.ts'
 import { startsReconciliation } from './starts-reconciliation.ts'
 
 /** `resource_type` is the kind as resources have it, such as Cluster, everywhere: the Go service's differ among themselves. */
@@ -139,15 +140,4 @@ const byAdapter = ({ kind, awaited, groups, count }: StuckDeletions) => {
     ...groups.map((group) => `group ${group}`),
   ]
   return (all.length === 0 ? [''] : all).map((adapter) => ({ kind, adapter, count }))
-}
-
-/** Gauges are collected all at once: they share one reading. */
-const sharedRead = <T>(read: () => Promise<T>): (() => Promise<T>) => {
-  let reading: Promise<T> | undefined
-  return () => {
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    return reading
-  }
 }

@@ -114,6 +114,30 @@ onBothDatabases((fresh) => {
     })
   })
 
+  // API-158
+  test('what waits in the queue is told as it is at that scrape, not at the one before', async () => {
+    const { api, clock, scrape, make } = await begin()
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters', maxDeliveries: 1 })
+    const resourceId = await make('/clusters', 'one')
+    await api.call('POST', '/events', { resourceType: 'clusters', resourceId, reason: 'New' })
+    await clock.advance('1m')
+    const told = async () => {
+      const text = await scrape()
+      return Object.fromEntries(
+        ['queue_depth', 'queue_oldest_age_seconds', 'dead_letters'].map((name) => [
+          name,
+          samplesOf(text, `hyperfleet_api_event_${name}`)['consumer="dns"'],
+        ]),
+      )
+    }
+    expect(await told()).toEqual({ queue_depth: 1, queue_oldest_age_seconds: 60, dead_letters: 0 })
+    expect(samplesOf(await scrape(), 'hyperfleet_api_events_unrelayed')).toEqual({ '': 1 })
+    const { items } = (await api.call('POST', '/events/consumers/dns/claims', { max: 1 })).body
+    await api.call('PATCH', `/events/consumers/dns/claims/${items[0].receipt}`, { visibility: '0s' })
+    await api.call('POST', '/events/consumers/dns/claims', { max: 1 })
+    expect(await told()).toEqual({ queue_depth: 0, queue_oldest_age_seconds: 0, dead_letters: 1 })
+  })
+
   test('reconciliations are counted when they begin: made, changed, no longer available, deleted', async () => {
     const { api, scrape, make } = await begin()
     const started = async () => samplesOf(await scrape(), 'hyperfleet_api_reconciliation_started_total')
