@@ -79,7 +79,7 @@ describe('ADAPTER-96: another task has an object', () => {
 })
 
 describe('ADAPTER-113: a task of another namespace has an object', () => {
-  const elsewhere = (uid?: string) => {
+  const elsewhere = (uid?: string, managers = ['muster-adapter-elsewhere/dns']) => {
     const cluster = new MemoryCluster()
     const base = API.replace(/n$/, 'elsewhere')
     const inventory = {
@@ -91,12 +91,18 @@ describe('ADAPTER-113: a task of another namespace has an object', () => {
     cluster.stored.set(`${base}/adaptertasks/dns`, { kind: 'AdapterTask', metadata: { name: 'dns' } })
     const api = createApi({ request: (sent: ApiRequest) => cluster.request(sent) } as unknown as Transport)
     const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock: manualClock() })
-    return others.findElsewhere(OBJECT, ['muster-adapter-elsewhere/dns'], async () => OBJECT, signal)
+    return others.findElsewhere(OBJECT, managers, async () => OBJECT, signal)
   }
 
   test('when its inventory has this one, or may have it, as the answer was lost', async () => {
     expect(await elsewhere('u')).toMatchObject({ isCertain: true })
     expect(await elsewhere()).toMatchObject({ isCertain: true })
+  })
+  // ADAPTER-118
+  test('attack: however many field managers of its namespace a writer puts on the object, for one reading', async () => {
+    const many = Array.from({ length: 1_000 }, (_, at) => `muster-adapter-elsewhere/forged-${at}`)
+    expect((await elsewhere('u', many))?.description).toContain('the adapter dns of the namespace elsewhere applies it')
+    expect(await elsewhere('an earlier one', many)).toBeUndefined()
   })
   // ADAPTER-116
   test('but not for one of the same name that was there before', async () => {

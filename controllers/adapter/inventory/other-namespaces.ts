@@ -43,11 +43,11 @@ export const findHolderElsewhere = async (
   if (elsewhere.length === 0) return undefined
   const object = (await read()) ?? manifest
   for (const { namespace, adapter } of elsewhere) {
-    const isHeld = await isHeldIn(namespace, object, others).catch(undefinedIfForbidden)
-    if (isHeld === false) continue
-    const what = `the adapter ${adapter} of the namespace ${namespace} applies it, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
-    const description = isHeld === true ? what : `${what}. ${remedyOf(object, namespace)}`
-    return { isCertain: isHeld === true, description }
+    const holder = await findHolderIn(namespace, object, others)
+    if (holder === undefined) continue
+    const isCertain = holder !== 'unread'
+    const what = `the adapter ${isCertain ? holder.adapter : adapter} of the namespace ${namespace} applies it, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
+    return { isCertain, description: isCertain ? what : `${what}. ${remedyOf(object, namespace)}` }
   }
   return undefined
 }
@@ -59,28 +59,38 @@ export const isHeldElsewhere = async (
 ): Promise<boolean | { readonly unread: string }> => {
   let unread: string | undefined
   for (const { namespace } of foreign(managersOf(object), others)) {
-    const isHeld = await isHeldIn(namespace, object, others).catch(undefinedIfForbidden)
-    if (isHeld === true) return true
-    if (isHeld === undefined) unread ??= namespace
+    const holder = await findHolderIn(namespace, object, others)
+    if (holder === 'unread') unread ??= namespace
+    else if (holder !== undefined) return true
   }
   return unread === undefined ? false : { unread }
 }
 
-const foreign = (managers: readonly string[], { namespace: own }: OtherNamespaces) =>
-  managers.flatMap((manager) => parseFieldManager(manager) ?? []).filter(({ namespace }) => namespace !== own)
-
-/** A task that is there has the object in its inventory: this one, and none of its name that was there before. ADAPTER-116. */
-const isHeldIn = async (namespace: string, object: JsonObject, others: OtherNamespaces): Promise<boolean> => {
-  const { uid } = metadataOf(object)
-  const recorded = (await others.recordedIn(namespace)).get(keyOfObject(object)) ?? []
-  const isThis = (one: RecordedObject) => one.uid === undefined || uid === undefined || one.uid === uid
-  for (const task of new Set(recorded.filter(isThis).map((one) => one.task)))
-    if ((await others.api.get(AdapterTask, task, namespace)) !== undefined) return true
-  return false
+/** Of each other namespace that a field manager names the first one: any writer may have put thousands of a namespace on an object. */
+const foreign = (managers: readonly string[], { namespace: own }: OtherNamespaces) => {
+  const named = managers.flatMap((manager) => parseFieldManager(manager) ?? [])
+  const byNamespace = Map.groupBy(named, ({ namespace }) => namespace)
+  byNamespace.delete(own)
+  return [...byNamespace.values()].flatMap(([first]) => first ?? [])
 }
 
-const undefinedIfForbidden = (error: unknown): undefined => {
-  if (!isForbidden(error)) throw error
+/** A task that is there has the object in its inventory: this one, and none of its name that was there before. ADAPTER-116. */
+const findHolderIn = async (
+  namespace: string,
+  object: JsonObject,
+  { api, recordedIn }: OtherNamespaces,
+): Promise<RecordedObject | 'unread' | undefined> => {
+  const { uid } = metadataOf(object)
+  const isThis = (one: RecordedObject) => one.uid === undefined || uid === undefined || one.uid === uid
+  try {
+    const recorded = ((await recordedIn(namespace)).get(keyOfObject(object)) ?? []).filter(isThis)
+    for (const [task, [holder]] of Map.groupBy(recorded, (one) => one.task))
+      if ((await api.get(AdapterTask, task, namespace)) !== undefined) return holder
+    return undefined
+  } catch (error) {
+    if (isForbidden(error)) return 'unread'
+    throw error
+  }
 }
 
 /** Kubernetes: an empty entry takes all field managers off an object. A task that is there puts its own on again. */
