@@ -1,6 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { detach } from '#lib/process/detach.ts'
+import { type Clock, monotonic, systemClock } from '#operator/model/clock.ts'
 
 /**
  * Which server each connection leads to. A failover moves an address to another server. Connections to the one before may
@@ -26,9 +27,16 @@ const standbyError = (): Error => Object.assign(new Error('the server is a stand
 
 /** Milliseconds without an answer after which it is asked whether the server is still the same, again and again. */
 const SILENCE_MS = 2_000
-/** Milliseconds that a new connection may take. */
+/** Milliseconds between looks for statements without an answer. */
+const CHECK_INTERVAL_MS = 500
+/** Milliseconds that a new connection may take, with what it is asked. */
 const PROBE_TIMEOUT_MS = 3_000
-/** So many new connections that fail, one after the other, mean that unanswered statements have no answer to come. */
+/** Milliseconds from one new connection to the next at least, also when they fail at once. */
+const PROBE_INTERVAL_MS = 1_000
+/**
+ * So many new connections that fail, one after the other and while nothing else is answered, mean that unanswered statements
+ * have no answer to come. That is at most SILENCE_MS + CHECK_INTERVAL_MS + 3 × PROBE_TIMEOUT_MS after they were sent: 11.5 s.
+ */
 const MAX_FAILED_PROBES = 3
 
 /** In the place of a server's start time. */
@@ -50,22 +58,22 @@ const readIdentity = async (client: pg.ClientBase, timeoutMs: number): Promise<I
   return identity
 }
 
-export const followServers = (url: string): PostgresServers => {
-  const servers = new Map<pg.ClientBase, string>()
-  /** When the statement of a connection that is longest under way was sent. */
-  const waiting = new Map<pg.ClientBase, number>()
-  let isProbing = false
+/**
+ * Asks over a new connection which server it leads to.
+ * @param onAnswer called when there is a server, before it says which @param signal ends the attempt
+ * @returns REFUSED by one that answers and takes none at present; undefined when there is no answer
+ */
+export type Probe = (onAnswer: () => void, signal: AbortSignal) => Promise<string | undefined>
 
-  /** The server that a new connection leads to; REFUSED by one that answers and takes none at present. */
-  const probe = async (): Promise<string | undefined> => {
-    const client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-      application_name: 'muster-api',
-    })
+export const probeServer =
+  (url: string): Probe =>
+  async (onAnswer, signal) => {
+    const client = new pg.Client({ connectionString: url, application_name: 'muster-api' })
     client.on('error', () => {})
+    signal.addEventListener('abort', () => breakConnection(client))
     try {
       await client.connect()
+      onAnswer()
       const { server } = await readIdentity(client, PROBE_TIMEOUT_MS)
       client.end().catch(() => {})
       return server
@@ -74,25 +82,39 @@ export const followServers = (url: string): PostgresServers => {
       return error instanceof pg.DatabaseError ? REFUSED : undefined
     }
   }
-  const isSilent = (since: number): boolean => performance.now() - since >= SILENCE_MS
+
+export const followServers = (probe: Probe, clock: Clock = systemClock): PostgresServers => {
+  const servers = new Map<pg.ClientBase, string>()
+  /** When the statement of a connection that is longest under way was sent. */
+  const waiting = new Map<pg.ClientBase, number>()
+  let isProbing = false
+  let failed = 0
+  /** A server that is slow to take new connections and answers others is there. */
+  const onAnswer = (): void => {
+    failed = 0
+  }
+  const isSilent = (since: number): boolean => monotonic(clock) - since >= SILENCE_MS
   const isAnySilent = (): boolean => waiting.values().some(isSilent)
+  const probeOnce = async (): Promise<void> => {
+    using limit = new AbortScope().within(PROBE_TIMEOUT_MS)
+    const server = await probe(onAnswer, limit.signal)
+    failed = server === undefined ? failed + 1 : 0
+    if (server === REFUSED) return
+    for (const [client, its] of servers) {
+      const isLost = failed >= MAX_FAILED_PROBES && isSilent(waiting.get(client) ?? Infinity)
+      if (server === undefined ? isLost : its !== server) breakConnection(client)
+    }
+  }
   /** Goes on as long as a statement is unanswered. */
   const probeWhileSilent = async (): Promise<void> => {
     isProbing = true
-    for (let failed = 0; isAnySilent(); await delay(SILENCE_MS / 2)) {
-      const server = await probe()
-      failed = server === undefined ? failed + 1 : 0
-      if (server === REFUSED) continue
-      for (const [client, its] of servers) {
-        const isLost = failed >= MAX_FAILED_PROBES && isSilent(waiting.get(client) ?? Infinity)
-        if (server === undefined ? isLost : its !== server) breakConnection(client)
-      }
-    }
+    failed = 0
+    while (isAnySilent()) await Promise.all([probeOnce(), clock.sleep(PROBE_INTERVAL_MS)])
     isProbing = false
   }
   const check = setInterval(() => {
     if (!isProbing && isAnySilent()) detach('asking which server PostgreSQL’s address leads to', probeWhileSilent())
-  }, SILENCE_MS / 2).unref()
+  }, CHECK_INTERVAL_MS).unref()
   return {
     identify: async (client, timeoutMs) => {
       const { isStandby, server } = await readIdentity(client, timeoutMs)
@@ -101,9 +123,14 @@ export const followServers = (url: string): PostgresServers => {
       client.once('end', () => servers.delete(client))
     },
     follow: async (client, statement) => {
-      waiting.set(client, performance.now())
+      waiting.set(client, monotonic(clock))
       try {
-        return await statement()
+        const answer = await statement()
+        onAnswer()
+        return answer
+      } catch (error) {
+        if (error instanceof pg.DatabaseError) onAnswer()
+        throw error
       } finally {
         waiting.delete(client)
       }

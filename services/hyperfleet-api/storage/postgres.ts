@@ -1,7 +1,7 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import { beginOnConnection } from './begin-on-connection.ts'
-import { followServers, type PostgresServers } from './postgres-servers.ts'
+import { followServers, type PostgresServers, probeServer } from './postgres-servers.ts'
 import { type ByteReader, splitRows } from './row-bytes.ts'
 import { readsBytes } from './sql-text.ts'
 import { createStatementNames } from './statement-names.ts'
@@ -27,14 +27,14 @@ export const openPostgres = (
   url: string,
   onError: (error: Error) => void,
 ): { readonly pool: pg.Pool; readonly dialect: PostgresDialect } => {
-  const servers = followServers(url)
+  const servers = followServers(probeServer(url))
   const pool = new pg.Pool({
     Client: ByteClient,
     connectionString: url,
     // Its types know of no promise; it is waited for.
     onConnect: (async (client: pg.ClientBase) => {
       await servers.identify(client, CONNECT_TIMEOUT_MS)
-      await beginOnConnection(client)
+      await servers.follow(client, () => beginOnConnection(client))
     }) as (client: pg.ClientBase) => void,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -78,7 +78,7 @@ const adaptPool = (pool: pg.Pool, servers: PostgresServers): PostgresPool => {
     const { parsedStatements } = (client as unknown as { connection: { parsedStatements: Record<string, string> } })
       .connection
     for (const name of Object.keys(parsedStatements).filter((known) => !names.isCurrent(known))) {
-      await client.query(`deallocate ${name}`)
+      await servers.follow(client, () => client.query(`deallocate ${name}`))
       delete parsedStatements[name]
     }
     evictionsSeen.set(client, evictions)
