@@ -74,6 +74,10 @@ describe('RUNTIME-46', () => {
     for (const scope of long) scope.abort()
   })
 
+  test('a process does not wait for a limit', async () => {
+    expect(await runWithCollections(`console.log(new AbortScope().within(600_000).signal.aborted)`)).toBe(false)
+  })
+
   /** nodejs/node#65995, in lines that count how many of 300 aborts are told. What composes a signal of another is `compose`. */
   const LOSSES = {
     'a source that aborts and is collected before anything looks': `

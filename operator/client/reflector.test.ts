@@ -4,7 +4,7 @@ import { type ManualClock, manualClock } from '#test/harness/clock.ts'
 import { json, refuse, type ScriptedRequest, scriptedServer } from '#test/harness/scripted-server.ts'
 import type { Logger } from '../model/log.ts'
 import { defineResource, type KubeObject } from '../model/resource.ts'
-import { CacheBudget } from './cache-budget.ts'
+import { CacheBudget, CacheFullError } from './cache-budget.ts'
 import { type Reflector, type ReflectorOptions, reflect } from './reflector.ts'
 import { createTransport } from './transport.ts'
 import type { WatchFailure } from './watch.ts'
@@ -500,6 +500,18 @@ test('RUNTIME-55: a list of more objects than there is room for is not taken for
   await expect.poll(() => failures.filter((failure) => failure === 'broken')).toHaveLength(2)
   expect(reflector.store.size).toBe(size)
   expect(events).not.toContain('synced')
+})
+
+test('RUNTIME-55: what is watched no longer takes none of the memory', async () => {
+  const budget = new CacheBudget(20 * 1_024)
+  const pods = Array.from({ length: 10 }, (_, index) => event('ADDED', pod(`pod-${index}`, index + 1)))
+  const { reflector, stop } = await watched([initial(...pods), quiet], { budget })
+  expect(await reflector.synced).toBe(true)
+  const all = 18 * 1_024
+  expect(() => budget.open().put('all of it', all)).toThrow(CacheFullError)
+  stop.abort()
+  await reflector.stopped
+  budget.open().put('all of it', all)
 })
 
 test('a line that is not a watch event breaks the watch, which goes on from before it', async () => {

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
@@ -290,4 +291,29 @@ test('RUNTIME-46: after requests that answered, refused and were cut, the signal
   for (let i = 0; i < 30; i++) await failure(Array.fromAsync(transport.stream({ path: '/x', signal })))
   expect(server.requests).toHaveLength(90)
   expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+})
+
+test.each(['an answer', 'a stream'])('RUNTIME-54: %s that brings a byte now and then is given up', async (kind) => {
+  let open: ServerResponse | undefined
+  const server = await started((_, response) => {
+    open = response
+    response.writeHead(200).flushHeaders()
+  })
+  const clock = manualClock()
+  const transport = connected(server.kubeConfig, { clock })
+  const reading = kind === 'an answer' ? transport.request(get) : Array.fromAsync(transport.stream({ path: '/x' }))
+  let failed: unknown
+  void failure(reading).then((error) => {
+    failed = error
+  })
+  await expect
+    .poll(
+      async () => {
+        await clock.advance('71s')
+        open?.write(' ')
+        return failed
+      },
+      { timeout: 20_000 },
+    )
+    .toMatchObject({ message: expect.stringContaining('the answer comes too slowly') })
 })
