@@ -82,6 +82,16 @@ export const newestEntry = async (
   return found === null ? undefined : { kind: kindOf(found).kind, revision: found.seq, at: found.time }
 }
 
+/** The keys of which there is an entry, be it a deletion, as the server that leads the bucket has them. @param keys A pattern of subjects. @throws what NATS answers */
+export const listKeys = async (
+  { streams }: JetStreamManager,
+  bucket: string,
+  keys: string,
+): Promise<readonly string[]> => {
+  const { state } = await streams.info(streamOf(bucket), { subjects_filter: subjectOf(bucket, keys) })
+  return Object.keys(state.subjects ?? {}).flatMap((subject) => keyIn(bucket, subject) ?? [])
+}
+
 /** Milliseconds between looks at whether all of it was read. */
 const END_CHECK_INTERVAL_MS = 1_000
 

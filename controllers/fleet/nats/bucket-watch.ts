@@ -4,9 +4,9 @@
  * were read goes on where it ended: else a machine that is too slow to read all of them in one go would never come to an end.
  * FLEET-78.
  */
-import type { ConsumerMessages } from '@nats-io/jetstream'
+import type { ConsumerMessages, JetStreamManager } from '@nats-io/jetstream'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { type NewestEntry, newestEntry, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
+import { listKeys, type NewestEntry, newestEntry, openEntries, toEntry } from '#lib/nats/bucket-entries.ts'
 import type { Connected } from '#lib/nats/connection.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
@@ -51,6 +51,8 @@ export class BucketWatch {
   readonly #clock: Clock
   /** The keys that have a value, with its revision. */
   readonly #known = new Map<string, number>()
+  /** What is gone from it without a deletion neither ends by itself nor is said again. */
+  readonly #noticesPurges: boolean
   readonly #history: StoreHistory
   readonly #expiry: Expiry | undefined
   #hasGoneBack = false
@@ -59,6 +61,7 @@ export class BucketWatch {
 
   constructor({ settings, keys, isSaidAgain = false, listener }: WatchedBucket, clock: Clock) {
     this.#name = settings.name
+    this.#noticesPurges = settings.ttl === 0 && !isSaidAgain
     this.#history = new StoreHistory({ expires: settings.ttl > 0, isSaidAgain })
     this.#expiry = settings.ttl > 0 ? new Expiry(settings.ttl) : undefined
     this.#keys = keys
@@ -84,7 +87,6 @@ export class BucketWatch {
     this.#expiry?.synchronize(timeOf(info), monotonic(this.#clock))
     const wasRead = this.#incarnation !== undefined
     const { highest } = this.#history
-    const isContinued = this.#history.mayContinue(store, this.#oldest())
     const isSame = this.#history.begin(store) && !this.#hasGoneBack && this.#incarnation === incarnation
     if (wasRead && !isSame) {
       this.#known.clear()
@@ -95,8 +97,8 @@ export class BucketWatch {
     }
     this.#incarnation = incarnation
     this.#hasGoneBack = false
-    const before = isSame && isContinued ? this.#replay : undefined
-    const replay = new Replay(new Set(this.#known.keys()), before)
+    const before = isSame ? this.#replay : undefined
+    const replay = new Replay(before === undefined ? [...this.#known.keys()] : await this.#purged(manager), before)
     this.#replay = replay
     const { revision } = replay.reading
     const messages = await openEntries(connection, this.#name, this.#keys, revision > 0 ? revision + 1 : undefined)
@@ -112,6 +114,13 @@ export class BucketWatch {
       signal.removeEventListener('abort', stop)
       stop()
     }
+  }
+
+  /** What had been read and is there no more, without a deletion that would be read. Other buckets need none of it: FLEET-64. */
+  async #purged(manager: JetStreamManager): Promise<readonly string[]> {
+    if (!this.#noticesPurges) return []
+    const there = new Set(await listKeys(manager, this.#name, this.#keys))
+    return [...this.#known.keys()].filter((key) => !there.has(key))
   }
 
   /**
@@ -248,9 +257,9 @@ class Replay {
   count: number
   readonly reading: ReadingEnd
 
-  /** @param known The keys of the time before. @param before The reading that this one goes on with. */
-  constructor(known: Set<string>, before: Replay | undefined) {
-    this.#unseen = before === undefined ? known : before.#unseen
+  /** @param unseen Keys that may be gone. @param before The reading that this one goes on with. */
+  constructor(unseen: readonly string[], before: Replay | undefined) {
+    this.#unseen = new Set([...(before === undefined ? [] : before.#unseen), ...unseen])
     this.count = before?.count ?? 0
     this.reading = new ReadingEnd(before?.reading.revision)
   }
@@ -261,7 +270,7 @@ class Replay {
     this.reading.read(revision, pending)
   }
 
-  /** @returns the keys of the time before that are not there any more */
+  /** @returns the keys that are not there any more */
   end(): readonly string[] {
     this.isOver = true
     const gone = [...this.#unseen]

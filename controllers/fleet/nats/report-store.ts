@@ -2,7 +2,8 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { keyIn, streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { listKeys } from '#lib/nats/bucket-entries.ts'
+import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 
 export interface ReportStore {
   /** The keys under which there is a report of a device, or the marker of one that it took back. @throws what NATS answers */
@@ -12,17 +13,13 @@ export interface ReportStore {
 }
 
 /** @param namespace Whose keys the operator reads; all when undefined. Others are another operator's to judge. */
-export const createReportStore = ({ streams }: JetStreamManager, namespace: string | undefined): ReportStore => {
+export const createReportStore = (manager: JetStreamManager, namespace: string | undefined): ReportStore => {
   const bucket = BUCKETS.state.name
-  const keys = namespace === undefined ? '>' : `${namespace}.*`
-  const filterOf = (device: string) => subjectOf(bucket, `${deviceKey(device)}.${keys}`)
+  const keysOf = (device: string) => `${deviceKey(device)}.${namespace === undefined ? '>' : `${namespace}.*`}`
   return {
-    async keys(device) {
-      const { state } = await streams.info(streamOf(bucket), { subjects_filter: filterOf(device) })
-      return Object.keys(state.subjects ?? {}).flatMap((subject) => keyIn(bucket, subject) ?? [])
-    },
+    keys: (device) => listKeys(manager, bucket, keysOf(device)),
     async clear(device) {
-      await streams.purge(streamOf(bucket), { filter: filterOf(device) })
+      await manager.streams.purge(streamOf(bucket), { filter: subjectOf(bucket, keysOf(device)) })
     },
   }
 }

@@ -78,20 +78,3 @@ test('a store that is only written to is always the same one', () => {
     }),
   )
 })
-
-// FLEET-78
-test('a reading goes on where it was cut off unless something of it may be gone without a word', () => {
-  const begun = (kind: Partial<StoreKind> = {}) => {
-    const history = historyOf(kind)
-    history.begin(state(1, 100, 50))
-    history.seen(40)
-    return history
-  }
-  expect(begun().mayContinue(state(1, 120, 60), 1)).toBe(true)
-  expect(begun().mayContinue(state(1, 100, 50), undefined)).toBe(true)
-  expect(begun().mayContinue(state(1, 99, 50), 1)).toBe(false)
-  expect(begun().mayContinue(state(1, 120, 49), 1)).toBe(false)
-  expect(begun().mayContinue(state(2, 120, 60), 1)).toBe(false)
-  // Of these `evaluate` tells, once nothing is left of their time.
-  expect(begun({ expires: true }).mayContinue(state(90, 120, 10), 1)).toBe(true)
-})

@@ -51,16 +51,6 @@ export class StoreHistory {
     return isSame
   }
 
-  /**
-   * Whether a reading that was cut off may go on where it ended: as far as can be seen, nothing of what was read is gone without a
-   * deletion, which would still be read. Of keys that expire `evaluate` tells, once the values of their time are all gone.
-   * @param oldest The lowest revision of the values that were read.
-   */
-  mayContinue({ firstRevision, lastRevision, messages }: StoreState, oldest: number | undefined): boolean {
-    if (lastRevision < this.#highest) return false
-    return this.#kind.expires || (messages >= (this.#messages ?? 0) && firstRevision <= (oldest ?? firstRevision))
-  }
-
   /** A value of it was seen. */
   seen(revision: number): void {
     this.#highest = Math.max(this.#highest, revision)

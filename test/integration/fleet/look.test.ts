@@ -1,6 +1,6 @@
 /** What is read of a bucket comes late: after the answer of a look, by a consumer that stands still, from a server that lags behind. */
 import { jetstreamManager } from '@nats-io/jetstream'
-import { Kvm } from '@nats-io/kv'
+import { type KV, Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { BUCKETS, type BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
@@ -14,7 +14,11 @@ import { silent } from '#operator/model/log.ts'
 import { manualClock, startNats, tcpProxy } from '#test/harness/index.ts'
 import { PATIENCE } from './world.ts'
 
-/** Written at once. */
+/** So many entries of 1 KiB. */
+const fill = async (kv: KV, count: number) => {
+  for (let from = 0; from < count; from += AT_ONCE)
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => kv.put(`k${from + n}`, 'x'.repeat(1_024))))
+}
 const AT_ONCE = 100
 
 /** A server of its own with a bucket. */
@@ -44,13 +48,12 @@ const watchOf = (settings: BucketSettings, clock: Clock = systemClock) => {
   const watch = new BucketWatch({ settings, keys: '>', listener }, clock)
   const follow = (connected: Connected, incarnation: Incarnation) => {
     const ending = new AbortController()
-    watch.readAnew()
     const ended = watch.follow(connected, incarnation, ending.signal)
     const stop = async () => {
       ending.abort()
       await ended
     }
-    return stop
+    return { ended, stop }
   }
   const until = (line: string) => vi.waitFor(() => expect(told).toContain(line), PATIENCE)
   return { watch, told, follow, until }
@@ -60,7 +63,7 @@ const watchOf = (settings: BucketSettings, clock: Clock = systemClock) => {
 test('race: what is written between a look at a bucket and its answer is no sign that the bucket went back', async () => {
   const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.state)
   const { watch, told, follow, until } = watchOf(BUCKETS.state)
-  const stop = follow(connected, incarnation)
+  const { stop } = follow(connected, incarnation)
   await until('replayed')
   await kv.put('a', 'x')
   await until('a@1')
@@ -79,7 +82,7 @@ test('a consumer that stands still: of devices that are silent for too long as f
   const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.heartbeat)
   const { manager } = connected
   const { watch, told, follow, until } = watchOf(BUCKETS.heartbeat)
-  const stop = follow(connected, incarnation)
+  const { stop } = follow(connected, incarnation)
   await until('replayed')
   const stream = `KV_${BUCKETS.heartbeat.name}`
   await kv.put('silent', 'x')
@@ -112,7 +115,7 @@ test('an operator that stood still reads late what came meanwhile: a device that
   const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.heartbeat)
   const clock = manualClock()
   const { watch, told, follow, until } = watchOf(BUCKETS.heartbeat, clock)
-  const stop = follow(connected, incarnation)
+  const { stop } = follow(connected, incarnation)
   await until('replayed')
   await kv.put('alive', 'x')
   await until('alive@1')
@@ -129,8 +132,8 @@ test('an operator that stood still reads late what came meanwhile: a device that
 test('a server that lags behind: what was known of before stays until all was read that the leader has', async () => {
   const leader = await bucketOn(BUCKETS.desired)
   for (const key of ['a', 'b', 'c']) await leader.kv.put(key, 'x')
-  const { told, follow, until } = watchOf(BUCKETS.desired)
-  const stop = follow(leader, leader.incarnation)
+  const { watch, told, follow, until } = watchOf(BUCKETS.desired)
+  const { stop } = follow(leader, leader.incarnation)
   await until('replayed')
   await stop()
   expect(told.splice(0)).toEqual(['a@1', 'b@2', 'c@3', 'replayed'])
@@ -138,7 +141,8 @@ test('a server that lags behind: what was known of before stays until all was re
   // As a replica that was away has it: the first entry, and the others come in the same order.
   const lagging = await bucketOn(BUCKETS.desired)
   await lagging.kv.put('a', 'x')
-  const stopReading = follow({ connection: lagging.connection, manager: leader.manager }, leader.incarnation)
+  watch.readAnew()
+  const { stop: stopReading } = follow({ connection: lagging.connection, manager: leader.manager }, leader.incarnation)
   await until('a@1')
   for (const key of ['b', 'c']) await lagging.kv.put(key, 'x')
   await until('replayed')
@@ -146,15 +150,37 @@ test('a server that lags behind: what was known of before stays until all was re
   await stopReading()
 })
 
+// FLEET-78
+test('a key that had been read is purged while a reading that was cut off waits, and another is written: it is gone at the end', async () => {
+  const { url, kv, incarnation, ...connected } = await bucketOn(BUCKETS.desired)
+  const { manager } = connected
+  await fill(kv, 400)
+  const { told, follow, until } = watchOf(BUCKETS.desired)
+  await using proxy = await tcpProxy(url)
+  proxy.endAfter(100_000)
+  const connection = await connect({ servers: proxy.url, reconnect: false })
+  await follow({ connection, manager }, incarnation).ended
+  expect(told).toContain('k5@6')
+  const read = told.length
+  expect(read).toBeLessThan(400)
+
+  await manager.streams.purge(`KV_${BUCKETS.desired.name}`, { filter: `$KV.${BUCKETS.desired.name}.k5` })
+  await kv.put('other', 'x')
+  const { stop } = follow(connected, incarnation)
+  await until('replayed')
+  expect(told.slice(-3)).toEqual(['other@401', 'k5 gone', 'replayed'])
+  expect(told).toHaveLength(403)
+  await stop()
+})
+
 // FLEET-102
 test('race: of two entries that are overwritten while all is read again, one before it comes: none is told as gone', async () => {
   const { url, kv, incarnation, ...connected } = await bucketOn(BUCKETS.desired)
   // More than the server sends before it is told that a part of it came.
   const count = 6_000
-  for (let from = 0; from < count; from += AT_ONCE)
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => kv.put(`k${from + n}`, 'x'.repeat(1_024))))
-  const { told, follow, until } = watchOf(BUCKETS.desired)
-  const stop = follow(connected, incarnation)
+  await fill(kv, count)
+  const { watch, told, follow, until } = watchOf(BUCKETS.desired)
+  const { stop } = follow(connected, incarnation)
   await until('replayed')
   await stop()
   told.length = 0
@@ -163,7 +189,8 @@ test('race: of two entries that are overwritten while all is read again, one bef
   proxy.holdAfter(1_000_000)
   const connection = await connect({ servers: proxy.url })
   onTestFinished(() => connection.close())
-  const stopReading = follow({ connection, manager: connected.manager }, incarnation)
+  watch.readAnew()
+  const { stop: stopReading } = follow({ connection, manager: connected.manager }, incarnation)
   await vi.waitFor(() => expect(proxy.carried()).toBeGreaterThan(1_000_000), PATIENCE)
   await kv.put('k0', 'y')
   const last = await kv.put(`k${count - 1}`, 'y')
