@@ -100,6 +100,10 @@ onBothDatabases((fresh) => {
     expect(first.body.total).toBe(1)
     expect((await api.call('GET', path, undefined, ifNoneMatch(tagOf(first)))).status).toBe(304)
     expect((await report('network', ifMatch(tagOf(first)))).status).toBe(201)
+    const second = await api.call('GET', path)
+    const adapters = Array.from({ length: 8 }, (_, n) => `adapter-${n}`)
+    const answers = await Promise.all(adapters.map((adapter) => report(adapter, ifMatch(tagOf(second)))))
+    expect(answers.map(({ status }) => String(status)).toSorted()).toEqual(['201', ...Array(7).fill('412')])
     // What has no states is not written for one.
     const group = { resourceType: 'clusters' }
     expect((await api.call('PUT', '/events/consumers/dns', group, ifMatch(tagOf(first)))).status).toBe(412)
