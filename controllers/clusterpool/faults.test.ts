@@ -79,6 +79,15 @@ test('POOL-36: a namespace in which no cluster came to be goes, once its maker h
   expect(changesIn(planPass({ ...given, namespaces: used, at: 65 }))).toEqual([])
 })
 
+test('POOL-36: a namespace that is being deleted is neither deleted again nor waited for, however long that takes', () => {
+  const namespaces = [{ ...aNamespace('pool-x'), terminating: true }]
+  const pool = aPool({ size: 0 })
+  const plan = planPass({ pool, namespaces, at: 6_000 })
+  expect(changesIn(plan)).toEqual([])
+  expect(plan.recheckAt).toBeUndefined()
+  expect(planPass({ pool, namespaces, at: 1 }).recheckAt).toBeUndefined()
+})
+
 test('POOL-36: a lease that names the cluster to be made keeps its namespace', () => {
   const pool = aPool({ inventory: ['a'], maxConcurrent: 0 })
   const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
@@ -24,6 +25,36 @@ test('who may administer a pool may administer its clusters, as long as that las
   })
   await the.api.delete(RoleBinding, 'admins', the.namespace)
   await eventually(async () => expect(await the.api.get(RoleBinding, ADMIN_BINDING, namespace)).toBeUndefined())
+})
+
+test('POOL-52: who may administer a restored pool may administer the clusters that came back with it', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  // From a backup: the labels of its namespace are of the pool as it was.
+  const name = `${the.namespace}-back`
+  const labels = {
+    [POOL_LABELS.uid]: '00000000-0000-4000-8000-000000000000',
+    [POOL_LABELS.name]: 'pool',
+    [POOL_LABELS.namespace]: the.namespace,
+  }
+  await the.api.create(Namespace, { metadata: { name, labels } })
+  await the.api.create(ClusterDeployment, {
+    metadata: { name, namespace: name },
+    spec: {
+      clusterName: name,
+      baseDomain: 'example.com',
+      platform: { aws: { region: 'us-east-1' } },
+      clusterPoolRef: { namespace: the.namespace, poolName: 'pool' },
+    },
+  })
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hive-cluster-pool-admin' }
+  await the.api.create(RoleBinding, {
+    metadata: { name: 'admins', namespace: the.namespace },
+    subjects: [ANN],
+    roleRef,
+  })
+  await the.pool('pool')
+  await eventually(async () => expect((await the.api.get(RoleBinding, ADMIN_BINDING, name))?.subjects).toEqual([ANN]))
 })
 
 test('CLAIM-6: the subjects of a claim are let in, and out again before its cluster goes', async () => {
@@ -106,6 +137,27 @@ test('the pull secret is copied to the cluster, and the install-config is made f
       'fips',
     )
   })
+})
+
+test('POOL-51: a cluster is made of what its pool refers to as that is now, however lately it was read', async () => {
+  await using the = await poolWorld()
+  const { namespace } = the
+  const pull = (auths: object) => ({ '.dockerconfigjson': JSON.stringify({ auths }) })
+  await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: pull({ former: {} }) })
+  await the.start()
+  await the.pool('pool', { pullSecretRef: { name: 'pull' } })
+  await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }))
+  const former = new Set((await the.clusters('pool')).map(({ metadata }) => metadata.name))
+
+  await the.api.patch(Secret, { name: 'pull', namespace, type: 'merge', body: { stringData: pull({ present: {} }) } })
+  await the.claim('mine', 'pool')
+  const made = await eventually(async () => {
+    const found = (await the.clusters('pool')).find(({ metadata }) => !former.has(metadata.name))
+    if (found === undefined) throw new Error('no cluster was made for the claim')
+    return found
+  })
+  const copied = await the.api.get(Secret, made.spec.pullSecretRef?.name ?? '', made.metadata.namespace)
+  expect(Buffer.from(copied?.data?.['.dockerconfigjson'] ?? '', 'base64').toString()).toContain('present')
 })
 
 test('CLAIM-6, CLAIM-11: the subjects of a claim read the admin kubeconfig of its cluster and nothing else; it goes with the claim', async () => {

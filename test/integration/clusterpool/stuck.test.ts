@@ -1,5 +1,6 @@
 /** What keeps a pool from going on, on a real API server: it says so, holds no lease for ever, and goes on when the cause is gone. */
 import { expect, test } from 'vitest'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
@@ -10,13 +11,20 @@ import { eventually, type PoolWorld, poolWorld } from './world.ts'
 const LONG = 90_000
 
 /** Writes a lease as a manager that was cut off right after it would leave it. */
-const leaveLease = async (the: PoolWorld, name: string, pool: string, cluster: string, since: Date) => {
+const leaveLease = async (
+  the: PoolWorld,
+  name: string,
+  pool: string,
+  cluster: string,
+  since: Date,
+  namespace = cluster,
+) => {
   const at = { name, namespace: the.namespace, type: 'merge' } as const
   await the.api.patch(ClusterDeploymentCustomization, { ...at, body: { metadata: { finalizers: [LEASE_FINALIZER] } } })
   const condition = { type: 'Available', status: 'False', reason: 'ClusterDeploymentCustomizationInUse', message: '' }
   const status = {
     conditions: [{ ...condition, lastTransitionTime: since.toISOString() }],
-    clusterDeploymentRef: { name: cluster, namespace: cluster },
+    clusterDeploymentRef: { name: cluster, namespace },
     clusterPoolRef: { name: pool, namespace: the.namespace },
   }
   await the.api.patch(ClusterDeploymentCustomization, { ...at, subresource: 'status', body: { status } })
@@ -88,6 +96,28 @@ test('POOL-47: a held lease whose namespace never ends is given back, and its cl
   await the.api.patch(Secret, { name: 'stays', namespace: name, type: 'merge', body: { metadata: { finalizers: [] } } })
 })
 
+test('POOL-36: a namespace that does not end is deleted once, whatever its pool does meanwhile', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  await the.start({ server: proxy.server, clock: hurriedClock() })
+  await the.pool('pool')
+  await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }))
+  const name = (await the.clusters('pool'))[0]?.metadata.namespace ?? ''
+  await the.api.create(Secret, { metadata: { name: 'stays', namespace: name, finalizers: ['example.com/stays'] } })
+  await the.change('pool', { size: 0 })
+  await eventually(async () => expect((await the.api.get(Namespace, name))?.status?.phase).toBe('Terminating'), LONG)
+  // Each is several passes.
+  for (const size of [1, 2]) {
+    await the.change('pool', { size })
+    await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: size }), LONG)
+  }
+  const deletions = proxy
+    .requests()
+    .filter(({ method, path }) => method === 'DELETE' && path.split('?', 1)[0] === `/api/v1/namespaces/${name}`)
+  expect(deletions).toHaveLength(1)
+  await the.api.patch(Secret, { name: 'stays', namespace: name, type: 'merge', body: { metadata: { finalizers: [] } } })
+})
+
 test('POOL-2: a manager that was held up after it took a lease makes no cluster when another one has the lease by then', async () => {
   await using the = await poolWorld()
   await using proxy = await the.plane.proxy()
@@ -115,11 +145,11 @@ test('POOL-2: a manager that was held up after it took a lease makes no cluster 
 
 test('POOL-50: a lease whose pool was removed by force before its cluster was made is given back, and a deleted customization goes', async () => {
   await using the = await poolWorld()
-  const names = ['kept', 'deleted', 'other']
-  await the.customize(names)
+  await the.customize(['kept', 'deleted', 'fresh'])
   const longAgo = new Date(Date.now() - 3_600_000)
   await leaveLease(the, 'kept', 'removed', 'never', longAgo)
   await leaveLease(the, 'deleted', 'removed', 'never-either', longAgo)
+  await leaveLease(the, 'fresh', 'removed', 'perhaps-soon', new Date())
   await the.api.delete(ClusterDeploymentCustomization, 'deleted', the.namespace)
   await the.start()
   await eventually(async () => {
@@ -132,6 +162,29 @@ test('POOL-50: a lease whose pool was removed by force before its cluster was ma
     expect(findCondition(status?.conditions, 'Available')?.status).toBe('True')
     expect(await the.api.get(ClusterDeploymentCustomization, 'deleted', the.namespace)).toBeUndefined()
   })
+  // Of the same sweep, in which it comes before the first one: its maker may be about to make that cluster.
+  expect((await the.get.customization('fresh')).status?.clusterDeploymentRef?.name).toBe('perhaps-soon')
+})
+
+test('POOL-50: a lease stays whose pool or whose cluster is there, though no watch has shown it', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  await the.start({ server: proxy.server, clock: hurriedClock() })
+  await the.customize(['of-pool', 'of-cluster', 'of-none'])
+  const { promise: never } = Promise.withResolvers<'pass'>()
+  proxy.decide(({ path }) => (/\/cluster(pools|deployments)\?.*watch=true/.test(path) ? never : 'pass'))
+  proxy.cut()
+  await the.pool('there', { size: 0 })
+  const cluster = { baseDomain: 'example.com', clusterName: 'there', platform: { aws: { region: 'us-east-1' } } }
+  await the.api.create(ClusterDeployment, { metadata: { name: 'there', namespace: the.namespace }, spec: cluster })
+  const longAgo = new Date(Date.now() - 3_600_000)
+  await leaveLease(the, 'of-pool', 'there', 'gone', longAgo)
+  await leaveLease(the, 'of-cluster', 'gone', 'there', longAgo, the.namespace)
+  await leaveLease(the, 'of-none', 'gone', 'gone', longAgo)
+  const holder = async (name: string) => (await the.get.customization(name)).status?.clusterDeploymentRef?.name
+  // They are looked at one after the other, this one last.
+  await eventually(async () => expect(await holder('of-none')).toBeUndefined())
+  expect([await holder('of-pool'), await holder('of-cluster')]).toEqual(['gone', 'there'])
 })
 
 test('POOL-51: a filled pool notices that its pull secret was deleted, and that it is back', async () => {
