@@ -87,8 +87,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'the suite as pods of a kubele
     const { pid } = await world.node.look((await statusOf())?.containerID ?? '')
     await world.node.signal(pid, 'STOP')
     await expect.poll(async () => (await statusOf())?.restartCount, PATIENCE).toBe(before + 1)
-    // A stopped process can't end by itself.
-    expect((await statusOf())?.lastState.terminated).toMatchObject({ exitCode: 137 })
+    // A stopped process can't end by itself. How it ended may be told later than that it began anew.
+    await expect.poll(async () => (await statusOf())?.lastState.terminated, PATIENCE).toMatchObject({ exitCode: 137 })
     await kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=300s')
   })
 
