@@ -5,6 +5,7 @@ import { NetworkError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { MemoryCluster } from '#test/worlds/adapter/memory-cluster.ts'
+import type { JsonObject } from '../task/task.ts'
 import { InventoryStore } from './inventory-store.ts'
 import { OtherHolders } from './other-holders.ts'
 
@@ -79,7 +80,11 @@ describe('ADAPTER-96: another task has an object', () => {
 })
 
 describe('ADAPTER-113: a task of another namespace has an object', () => {
-  const elsewhere = (uid?: string, managers = ['muster-adapter-elsewhere/dns']) => {
+  const elsewhere = (
+    uid?: string,
+    managers = ['muster-adapter-elsewhere/dns'],
+    object: object | undefined = OBJECT,
+  ) => {
     const cluster = new MemoryCluster()
     const base = API.replace(/n$/, 'elsewhere')
     const inventory = {
@@ -91,18 +96,22 @@ describe('ADAPTER-113: a task of another namespace has an object', () => {
     cluster.stored.set(`${base}/adaptertasks/dns`, { kind: 'AdapterTask', metadata: { name: 'dns' } })
     const api = createApi({ request: (sent: ApiRequest) => cluster.request(sent) } as unknown as Transport)
     const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock: manualClock() })
-    return others.findElsewhere(OBJECT, managers, async () => OBJECT, signal)
+    return others.findElsewhere(OBJECT, managers, async () => object as JsonObject | undefined, signal)
   }
 
   test('when its inventory has this one, or may have it, as the answer was lost', async () => {
     expect(await elsewhere('u')).toMatchObject({ isCertain: true })
-    expect(await elsewhere()).toMatchObject({ isCertain: true })
+    expect(await elsewhere(undefined, undefined, await marked('mark')())).toMatchObject({ isCertain: true })
   })
   // ADAPTER-118
   test('attack: however many field managers of its namespace a writer puts on the object, for one reading', async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => `muster-adapter-elsewhere/forged-${at}`)
     expect((await elsewhere('u', many))?.description).toContain('the adapter dns of the namespace elsewhere applies it')
     expect(await elsewhere('an earlier one', many)).toBeUndefined()
+  })
+  // ADAPTER-116
+  test('but not when it was refused, and has meant to apply it', async () => {
+    expect(await elsewhere(undefined, undefined, await marked('another')())).toBeUndefined()
   })
   // ADAPTER-116
   test('but not for one of the same name that was there before', async () => {

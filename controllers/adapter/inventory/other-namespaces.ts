@@ -5,7 +5,7 @@
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
-import { apiVersionOf, kindOf, metadataOf } from '../run/resources/object.ts'
+import { apiVersionOf, INVENTORY_ANNOTATION, kindOf, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { managersOf, parseFieldManager } from '../transports/shared-objects.ts'
 import { keyOfObject } from './entry.ts'
@@ -41,9 +41,10 @@ export const findHolderElsewhere = async (
 ): Promise<HolderElsewhere | undefined> => {
   const elsewhere = foreign(managers, others)
   if (elsewhere.length === 0) return undefined
-  const object = (await read()) ?? manifest
+  const found = await read()
+  const object = found ?? manifest
   for (const { namespace, adapter } of elsewhere) {
-    const holder = await findHolderIn(namespace, object, others)
+    const holder = await findHolderIn(namespace, found, keyOfObject(manifest), others)
     if (holder === undefined) continue
     const isCertain = holder !== 'unread'
     const what = `the adapter ${isCertain ? holder.adapter : adapter} of the namespace ${namespace} applies it, and an object belongs to tasks of one namespace: leave it to that one, or give this one another name`
@@ -59,7 +60,7 @@ export const isHeldElsewhere = async (
 ): Promise<boolean | { readonly unread: string }> => {
   let unread: string | undefined
   for (const { namespace } of foreign(managersOf(object), others)) {
-    const holder = await findHolderIn(namespace, object, others)
+    const holder = await findHolderIn(namespace, object, keyOfObject(object), others)
     if (holder === 'unread') unread ??= namespace
     else if (holder !== undefined) return true
   }
@@ -74,16 +75,22 @@ const foreign = (managers: readonly string[], { namespace: own }: OtherNamespace
   return [...byNamespace.values()].flatMap(([first]) => first ?? [])
 }
 
-/** A task that is there has the object in its inventory: this one, and none of its name that was there before. ADAPTER-116. */
+/**
+ * A task that is there has the object in its inventory: this one, and none of its name that was there before. Where the answer to it was
+ * lost, the object carries the mark of that inventory: one that was refused has meant to apply it, too. ADAPTER-116.
+ * @param object undefined where it can't be read: then each may be this one
+ */
 const findHolderIn = async (
   namespace: string,
-  object: JsonObject,
+  object: JsonObject | undefined,
+  key: string,
   { api, recordedIn }: OtherNamespaces,
 ): Promise<RecordedObject | 'unread' | undefined> => {
-  const { uid } = metadataOf(object)
-  const isThis = (one: RecordedObject) => one.uid === undefined || uid === undefined || one.uid === uid
+  const { uid, annotations } = metadataOf(object ?? {})
+  const isThis = (one: RecordedObject) =>
+    object === undefined || (one.uid === undefined ? one.mark === annotations?.[INVENTORY_ANNOTATION] : one.uid === uid)
   try {
-    const recorded = ((await recordedIn(namespace)).get(keyOfObject(object)) ?? []).filter(isThis)
+    const recorded = ((await recordedIn(namespace)).get(key) ?? []).filter(isThis)
     for (const [task, [holder]] of Map.groupBy(recorded, (one) => one.task))
       if ((await api.get(AdapterTask, task, namespace)) !== undefined) return holder
     return undefined

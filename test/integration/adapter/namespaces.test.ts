@@ -63,9 +63,9 @@ const remove = async (world: AdapterWorld, id: string) => {
   await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
 }
 
-const applyAs = async (fieldManager: string, name: string, data: object): Promise<void> => {
+const applyAs = async (fieldManager: string, name: string, data: object, annotations = {}): Promise<void> => {
   const transport = await here.plane.transport()
-  const metadata = { name, namespace: here.namespace }
+  const metadata = { name, namespace: here.namespace, annotations }
   try {
     await transport.request({
       method: 'PATCH',
@@ -182,7 +182,11 @@ describe('ADAPTER-113: a manager that may read other namespaces', () => {
     const other = await create(here, 'joint')
     await refused(here, other, /of the namespace \S+ applies it/)
     const manager = `muster-adapter-${here.namespace}/joint-here`
-    await applyAs(manager, 'common-joint', { colour: 'red' })
+    // As its own request would, whose answer was lost.
+    const [own] = await Array.fromAsync(here.kube.list(AdapterInventory, { namespace: here.namespace })).then((found) =>
+      found.filter(({ spec }) => spec.task === 'joint'),
+    )
+    await applyAs(manager, 'common-joint', { colour: 'red' }, { 'muster.dev/inventory': own?.metadata.uid ?? '' })
     const uid = await uidOf('common-joint')
     await remove(all, id)
     expect([await uidOf('common-joint'), await managersOn('common-joint')]).toEqual([uid, [manager]])
@@ -190,6 +194,19 @@ describe('ADAPTER-113: a manager that may read other namespaces', () => {
     await ready(here, other)
     await remove(here, other)
     expect(await uidOf('common-joint')).toBeUndefined()
+  })
+
+  // ADAPTER-116
+  test('attack: deletes an object that carries the field manager of one there that was refused, and has only meant to apply it', async () => {
+    await declare(all, 'refused')
+    const id = await create(all, 'refused')
+    await ready(all, id)
+    await declare(here, 'refused', { adapter: { name: 'refused-here' } })
+    await refused(here, await create(here, 'refused'), /of the namespace \S+ applies it/)
+    const uid = await uidOf('common-refused')
+    await applyAs(`muster-adapter-${here.namespace}/refused-here`, 'common-refused', { colour: 'red' })
+    await remove(all, id)
+    expect(await uidOf('common-refused')).not.toBe(uid)
   })
 
   test('deletes an object that only carries the field manager of one there', async () => {
