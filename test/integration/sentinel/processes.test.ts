@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { freePort } from '#hack/process/ports.ts'
 import { systemClock } from '#operator/index.ts'
-import { type MusterProcess, startMuster } from '#test/harness/index.ts'
+import { type Fate, type MusterProcess, startMuster } from '#test/harness/index.ts'
 import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
 import { type SentinelWorld, sentinelWorld } from './world.ts'
 
@@ -13,8 +13,11 @@ const managers: MusterProcess[] = []
 /** The 15 s of the lease, and a busy machine. */
 const LEASE = { timeout: 60_000, interval: 100 }
 
-const manager = async (...more: readonly string[]): Promise<MusterProcess> => {
-  const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-sentinel', world.namespace)
+const manager = (...more: readonly string[]): Promise<MusterProcess> => managerAt(undefined, ...more)
+
+/** @param server what it takes for the API server's address; undefined for the true one */
+const managerAt = async (server: string | undefined, ...more: readonly string[]): Promise<MusterProcess> => {
+  const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-sentinel', world.namespace, server)
   const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
   const flags = [
     '--controllers=sentinel',
@@ -82,6 +85,42 @@ test('SIGKILL: the other takes over when the lease has run out', async () => {
   await api.create('two-cluster')
   await pulsed('two-cluster')
   expect(second.log().map(({ msg }) => msg)).toContain('lease acquired')
+}, 120_000)
+
+// RUNTIME-48, SENTINEL-32
+test('a Lease whose renewals are not answered: once it is lost its holder writes nothing, its last status included, and the other goes on', async () => {
+  await using proxy = await world.plane.proxy()
+  await world.change('all', { backoffNotReady: '30m' })
+  const first = await managerAt(proxy.server)
+  await api.create('one-cluster')
+  await pulsed('one-cluster')
+  // What a last status says: until when it was awake, and how many pulses it sent.
+  await vi.waitFor(async () => {
+    const { status } = await world.config('all')
+    expect(status).toMatchObject({ pulses: 1, lastPollTime: expect.any(String) })
+  }, LEASE)
+  const second = await manager()
+  await second.line('caches are filled')
+
+  const end = Promise.withResolvers<Fate>()
+  const requests: { readonly at: number; readonly text: string; readonly isHeld: boolean }[] = []
+  proxy.decide(({ method, path }) => {
+    const isHeld = path.includes('/leases/')
+    requests.push({ at: Date.now(), text: `${method} ${path}`, isHeld })
+    return isHeld ? end.promise : 'pass'
+  })
+  const lost = Date.parse((await first.line(({ msg }) => /^lease .* is lost: it was not renewed/.test(msg))).time)
+  const later = () => requests.filter(({ at }) => at >= lost)
+  // The lease is given back, or asked for again, once its daemon has ended.
+  await vi.waitFor(() => expect(later().some(({ isHeld }) => isHeld)).toBe(true), LEASE)
+  await second.line('lease acquired')
+  await api.create('two-cluster')
+  await pulsed('two-cluster')
+
+  const writes = later().filter(({ text, isHeld }) => !isHeld && !text.startsWith('GET '))
+  expect(writes).toEqual([])
+  expect(api.told().toSorted()).toEqual(['one-cluster New', 'two-cluster New'])
+  end.resolve('drop')
 }, 120_000)
 
 // API-15, SENTINEL-1
