@@ -255,9 +255,9 @@ test('while NATS can’t be asked whether an event was taken, an equal one is ne
 })
 
 describe('a client of NATS that binds a group’s durable consumer itself', () => {
-  const begin = async () => {
+  const begin = async (options: Partial<ApiOptions> = {}) => {
     const nats = await natsServer()
-    const api = await withNats(nats.url)
+    const api = await withNats(nats.url, options)
     await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters', labels: 'region=eu' })
     const { consumers } = await natsClient(nats.url)
     const { id } = await api.cluster('one', { region: 'eu' })
@@ -413,9 +413,9 @@ test('a NATS that is away is named in the log without its password', async () =>
 
 // API-77
 describe('what waits is delivered, once each, and an equal pulse is answered with it, after the stream was', () => {
-  const begin = async () => {
+  const begin = async (options: Partial<ApiOptions> = {}) => {
     const nats = await natsServer()
-    const api = await withNats(nats.url)
+    const api = await withNats(nats.url, options)
     await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
     const { id } = await api.cluster('one')
     return { nats, api, id, client: await natsClient(nats.url) }
@@ -425,6 +425,18 @@ describe('what waits is delivered, once each, and an equal pulse is answered wit
   const messagesIn = async ({ nats }: Begun, count: number) => {
     const { manager } = await natsClient(nats.url)
     await until(async () => (await manager.streams.info(STREAM)).state.messages === count)
+  }
+
+  /** Of the stream as it is now. @returns how to put it back while NATS is down */
+  const backUp = async ({ nats }: Begun): Promise<() => Promise<void>> => {
+    const [data, backup] = ['jetstream', 'backup'].map((name) => join(dirname(nats.logFile), name)) as [string, string]
+    await nats.kill()
+    await cp(data, backup, { recursive: true })
+    await nats.restart()
+    return async () => {
+      await rm(data, { recursive: true })
+      await rename(backup, data)
+    }
   }
 
   const expectDelivery = async ({ api }: Begun, reasons: readonly string[]) => {
@@ -480,20 +492,44 @@ describe('what waits is delivered, once each, and an equal pulse is answered wit
     await expectDelivery(begun, ['A', 'B', 'C', 'D'])
   })
 
-  test('restored to an earlier state', async () => {
+  test('robbed of one message', async () => {
     const begun = await begin()
+    const { api, id, client } = begun
+    for (const reason of ['A', 'B', 'C']) await post(api, id, reason)
+    await messagesIn(begun, 3)
+    await client.manager.streams.deleteMessage(STREAM, 2)
+    expect((await post(api, id, 'B')).status).toBe(200)
+    await expectDelivery(begun, ['A', 'B', 'C'])
+  })
+
+  // The new messages take the places of those that are gone, before anything is asked of the stream.
+  test('restored to an earlier state before the API starts, which has as many to hand over', async () => {
+    const data = await temporaryData()
+    const begun = await begin(data)
     const { nats, api, id } = begun
-    const folder = dirname(nats.logFile)
     await post(api, id, 'A')
     await messagesIn(begun, 1)
-    await nats.kill()
-    await cp(join(folder, 'jetstream'), join(folder, 'backup'), { recursive: true })
-    await nats.restart()
+    const restore = await backUp(begun)
     for (const reason of ['B', 'C']) await post(api, id, reason)
     await messagesIn(begun, 3)
     await nats.kill()
-    await rm(join(folder, 'jetstream'), { recursive: true })
-    await rename(join(folder, 'backup'), join(folder, 'jetstream'))
+    await restore()
+    for (const reason of ['D', 'E']) await post(api, id, reason)
+    await api.stop()
+    await nats.restart()
+    await expectDelivery({ ...begun, api: await withNats(nats.url, data) }, ['A', 'B', 'C', 'D', 'E'])
+  })
+
+  test('restored to an earlier state', async () => {
+    const begun = await begin()
+    const { nats, api, id } = begun
+    await post(api, id, 'A')
+    await messagesIn(begun, 1)
+    const restore = await backUp(begun)
+    for (const reason of ['B', 'C']) await post(api, id, reason)
+    await messagesIn(begun, 3)
+    await nats.kill()
+    await restore()
     await nats.restart()
     await until(async () => (await readiness(api)).body.status === 'ok')
     await expectDelivery(begun, ['A', 'B', 'C'])
