@@ -46,6 +46,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   'controllers/sentinel/': controller('sentinel'),
   'docs/': ['test/integration/docs/', 'hack/'],
   'examples/': ['test/integration/examples/', 'test/integration/docs/'],
+  'examples/provider/': ['test/integration/providers/', 'test/integration/docs/'],
   'hack/': [
     'test/integration/docs/',
     'test/integration/cmd/',
