@@ -6,7 +6,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { DeletionBrake } from '#operator/model/deletion-brake.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
-import { aClaim, aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
+import { aClaim, aCluster, aCustomization, aNamespace, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { applyBrake, createBrake, recordDeletions } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
@@ -289,6 +289,14 @@ describe('POOL-52: a pool that is being restored', () => {
     const plan = planPass({ pool: pool(), clusters: [cluster], customizations: [aCustomization('a')] })
     expect(changesIn(plan)).toEqual(['RepairLease a'])
     expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/Restoring/)
+  })
+
+  test('and namespaces that carry the uid of the pool as it was are never deleted, though no cluster is in them', () => {
+    const earlier = { ...aNamespace('pool-x'), isOfEarlierPool: true }
+    for (const deleted of [false, true]) {
+      const plan = planPass({ pool: aPool({ size: 0, deleted }), namespaces: [earlier], at: 6_000 })
+      expect(changesIn(plan)).not.toContain('DeleteNamespace pool-x')
+    }
   })
 
   test('and no pool leases a customization that is being restored', () => {

@@ -32,25 +32,29 @@ const drilled = (fleet: Partial<FleetSnapshot>) => {
     { deployments: [], revisions: [], devices: [], desired: [], states: [], ...fleet },
     systemClock,
   )
-  const { revisions, puts, deletes, held, conflicts, waiting } = result
-  return {
-    revisions,
-    puts,
-    deletes,
-    held,
-    conflicts,
-    waiting,
-    isOpen: isOpen(result),
-    text: formatDrill(result),
-  }
+  return { ...result, isOpen: isOpen(result), text: formatDrill(result) }
 }
 
-const nothing = { revisions: [], puts: [], deletes: [], held: undefined, conflicts: [], waiting: [] }
+const nothing = {
+  revisions: [],
+  puts: [],
+  deletes: [],
+  held: undefined,
+  conflicts: [],
+  waiting: [],
+  later: [],
+  problems: [],
+}
 const web = deploymentOf('web')
 
 test('a device that has what is rolled out is neither, pinned or not', () => {
   const fleet = { deployments: [web], revisions: [storedOf(web)], devices: [aDevice('a', true)] }
   expect(drilled({ ...fleet, desired: [keyOf(web, 'a')] })).toMatchObject({ ...nothing, isOpen: false })
+})
+
+test('FLEET-66: a key that is missing would be written, which alone closes the gate', () => {
+  const found = drilled({ deployments: [web], revisions: [storedOf(web)], devices: [aDevice('a')] })
+  expect(found).toMatchObject({ ...nothing, puts: ['a.shop.web'], isOpen: true })
 })
 
 test('FLEET-94: another workload under the number of a revision is a conflict', () => {
@@ -74,5 +78,32 @@ test('FLEET-66: a Deployment that was made anew is not taken for gone: its revis
   const found = drilled({ deployments: [web], devices: [aDevice('a')], desired: [keyOf(before, 'a')] })
   expect(found).toMatchObject({ ...nothing, revisions: [expect.stringMatching(/^shop\/web-.*@1$/)], isOpen: true })
   const gone = drilled({ devices: [aDevice('a')], desired: [keyOf(before, 'a')] })
-  expect(gone).toMatchObject({ deletes: [{ key: 'a.shop.web', reason: 'DeploymentGone' }] })
+  expect(gone).toMatchObject({ deletes: [{ key: 'a.shop.web', reason: 'DeploymentGone' }], isOpen: true })
+})
+
+test('FLEET-66: what the brake would hold is told, is no deletion, and closes the gate', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const found = drilled({ devices: names.map((name) => aDevice(name)), desired: names.map((name) => keyOf(web, name)) })
+  expect(found).toMatchObject({ ...nothing, held: { count: names.length }, isOpen: true })
+  expect(found.text).toMatch(/^held by the brake: 6\n {2}nothing needs 6 of 6 keys/m)
+})
+
+test('FLEET-65, FLEET-66: keys of a later release are told, and are neither changed nor a problem', () => {
+  const bytes = Buffer.from('{"schema":2,"generation":1,"digest":"sha256:00","payload":{}}')
+  const fleet = { deployments: [web], revisions: [storedOf(web)], devices: [aDevice('a')] }
+  const found = drilled({ ...fleet, desired: [{ key: 'a.shop.web', bytes, revision: 1 }] })
+  expect(found).toMatchObject({ ...nothing, later: ['a.shop.web'], isOpen: false })
+  expect(found.text).toMatch(/^keys of a later release, .*: 1\n {2}a\.shop\.web$/m)
+})
+
+test('FLEET-66: entries that can’t be read, and Deployments that can’t be worked on, are told with the reason', () => {
+  const broken = deploymentOf('broken', { spec: { targetExpression: 'device.' } })
+  const found = drilled({
+    deployments: [broken],
+    revisions: [storedOf(broken)],
+    devices: [aDevice('a')],
+    desired: [{ key: 'a.shop.other', bytes: Buffer.from('no JSON'), revision: 1 }],
+  })
+  expect(found.problems).toEqual([expect.stringContaining('JSON'), expect.stringMatching(/^shop\/broken: /)])
+  expect(found.text).toMatch(/^what can’t be read or worked on: 2$/m)
 })

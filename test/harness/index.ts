@@ -6,7 +6,7 @@ export { killAtEveryStatement, type Remains, type Scenario } from './crash/every
 export { type Ground, grounds } from './crash/ground.ts'
 export { closeServer, type Fate, meet, type ProxiedRequest } from './fate.ts'
 export { lastRelease, lastReleaseMissing } from './last-release.ts'
-export { recorder } from './log.ts'
+export { recorder, waitsOf } from './log.ts'
 export { type Command, type LogLine, type MusterProcess, startMuster } from './muster.ts'
 export { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 export type { RequestProxy } from './request-proxy.ts'

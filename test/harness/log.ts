@@ -14,3 +14,11 @@ export const recorder = (lines: string[]): Logger => {
   })
   return logger({})
 }
+
+/** How long the reconciles of an object waited, in milliseconds, as such lines of its manager say it. @param key `namespace/name` */
+export const waitsOf = (lines: readonly string[], key: string): readonly number[] =>
+  lines.flatMap((line) => {
+    const [, fields] = /^debug handler waits (\{.*\})$/.exec(line) ?? []
+    const { object, delay } = fields === undefined ? {} : JSON.parse(fields)
+    return object === key ? [delay] : []
+  })

@@ -146,6 +146,19 @@ describe('a slot', () => {
     expect(keys(world)).toEqual(['a.shop.fix'])
   })
 
+  // FLEET-65
+  test('stays with the one whose entry a later release wrote, though another comes before it', () => {
+    const world = new World()
+    world.deploy(firmware('base', 0))
+    world.join(deviceOf('a'))
+    const operator = started(world)
+    const later = Buffer.from('{"schema":2,"generation":1,"digest":"sha256:00","payload":{}}')
+    operator.desiredSeen(world.desired.put('a.shop.base', later))
+    operator.deploymentSeen(viewOf(firmware('fix', 10)))
+    expect(operator.takeWrites()).toEqual([])
+    expect(operator.aggregate('shop/fix')).toMatchObject({ matched: 1, held: 1 })
+  })
+
   test('is another one by another name, and none without a name', () => {
     const world = new World()
     world.deploy(firmware('base', 0))

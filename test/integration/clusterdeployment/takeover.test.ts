@@ -12,6 +12,7 @@ import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { isConflict, systemClock } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { waitsOf } from '#test/harness/index.ts'
 import { aPool } from '#test/worlds/clusterpool/builders.ts'
 import { hurriedClock, type World, world } from './world.ts'
 
@@ -92,6 +93,23 @@ test('a cluster whose lease is taken over while it is looked at is not registere
   await the.cluster(taker)
   await the.until('late', 'WaitingForLease')
   expect(await the.clusters(late.metadata.uid)).toEqual([])
+})
+
+test('POOL-65: while the customization of a cluster is written by others each time, its next pass waits ever longer, and it is registered when not', async () => {
+  await using the = await world()
+  await using proxy = await the.plane.proxy()
+  proxy.decide(({ method, path }) =>
+    method === 'PATCH' && path.includes(`/clusterdeploymentcustomizations/${LEASED}/status`) ? { status: 409 } : 'pass',
+  )
+  const { lines } = await the.manager({ server: proxy.server })
+  await the.customize(LEASED, 'overtaken')
+  const overtaken = await the.declare('overtaken', { clusterPoolRef: poolRef(the) })
+  await the.eventually(() =>
+    expect(waitsOf(lines, `${the.namespace}/overtaken`)).toEqual(expect.arrayContaining([1_000, 2_000, 4_000])),
+  )
+  expect(await the.clusters(overtaken.metadata.uid)).toEqual([])
+  proxy.decide(() => 'pass')
+  await the.cluster(overtaken)
 })
 
 test('CLUSTER-13: a customization whose cluster Kubernetes has forgotten is not registered with a second one, until the first is gone', async () => {

@@ -9,6 +9,7 @@ import { Namespace, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { createApi } from '#operator/client/api.ts'
 import { type Clock, loadTransport, systemClock } from '#operator/index.ts'
+import { waitsOf } from '#test/harness/index.ts'
 import type { RequestProxy } from '#test/harness/request-proxy.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
@@ -40,14 +41,6 @@ test('a cluster whose creation is confirmed after its deletion was seen does not
     expect(second?.metadata.name).not.toBe(first?.metadata.name)
   })
 })
-
-/** How long the reconciles of an object waited, in milliseconds, as the log of its manager says it. */
-const waitsOf = (lines: readonly string[], key: string): readonly number[] =>
-  lines.flatMap((line) => {
-    const [, fields] = /^debug handler waits (\{.*\})$/.exec(line) ?? []
-    const { object, delay } = fields === undefined ? {} : JSON.parse(fields)
-    return object === key ? [delay] : []
-  })
 
 test('POOL-65: while every write of a status loses, the next pass of a pool, a claim and a customization waits ever longer', {
   timeout: 180_000,

@@ -104,7 +104,7 @@ describe('customizations of clusters', () => {
     expect((await the.get.pool('plain')).status?.inventory).toBeUndefined()
   })
 
-  test('POOL-6: the lease is held until the cluster is deprovisioned, then released, then the cluster goes', async () => {
+  test('POOL-6, POOL-56: the lease is held until the cluster is deprovisioned, then released and remembered, then the cluster goes', async () => {
     await the.customize(['held'])
     await the.pool('holding', { inventory: ['held'] })
     const [cluster] = await filled('holding', 1)
@@ -118,7 +118,10 @@ describe('customizations of clusters', () => {
     the.installer.slow.delete('held')
     the.installer.wake()
     await eventually(async () => expect(await the.api.get(ClusterDeployment, name, namespace)).toBeUndefined())
-    expect((await the.get.customization('held')).status?.clusterDeploymentRef).toBeUndefined()
+    const { status } = await the.get.customization('held')
+    expect(status?.clusterDeploymentRef).toBeUndefined()
+    const lease = { clusterDeployment: name, clusterPool: 'holding', outcome: 'Unclaimed' }
+    expect(status?.history).toEqual([{ ...lease, leasedAt: expect.any(String), releasedAt: expect.any(String) }])
   })
 })
 
@@ -146,7 +149,7 @@ describe('ClusterPool.Status.Inventory', () => {
     expect(await filledAtLeast('malformed', 1)).toHaveLength(1)
   })
 
-  test('POOL-15: after so many attempts; editing the customization gives it new ones', async () => {
+  test('POOL-15, POOL-56: after so many attempts; editing the customization gives it new ones', async () => {
     the.installer.cursed.add('flaky')
     await the.customize(['flaky'])
     await the.pool('cloud', { inventory: ['flaky'], attempts: 1 })
@@ -154,6 +157,9 @@ describe('ClusterPool.Status.Inventory', () => {
     expect(entries.flaky).toMatchObject({ attempts: 0, failure: { count: 1 } })
     expect(entries.flaky?.message).toContain('the cloud said no')
     await eventually(async () => expect(await the.clusters('cloud')).toEqual([]))
+    expect((await the.get.customization('flaky')).status?.history).toMatchObject([
+      { outcome: 'Failed', message: expect.stringContaining('the cloud said no') },
+    ])
     the.installer.cursed.delete('flaky')
     await edit('flaky', 'corrected')
     await entriesBecome('cloud', { flaky: 'Reserved' })

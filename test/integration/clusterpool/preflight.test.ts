@@ -4,6 +4,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
+import { probeApiName } from '#controllers/clusterpool/execute/probe-api-name.ts'
 import { isBlocked } from '#lib/link-local/guarded-lookup.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { eventually, poolWorld } from './world.ts'
@@ -108,6 +109,19 @@ test('a customization is leased only when its name resolves and nothing answers 
   expect(new Set(dns.asked)).toEqual(new Set(names.map((name) => `api.${name}.example.com`)))
   expect(taken.seen().bytes).toBe(0)
   expect(taken.seen().connections).toBeGreaterThan(0)
+})
+
+test('a name that leads to the manager itself is not tried, by whatever address', async () => {
+  await using taken = await cluster()
+  const own = ['127.0.0.1', '127.8.9.10', '0.0.0.0']
+  const names = Object.fromEntries(own.map((address, n) => [`api.own-${n}.example.com`, address]))
+  await using dns = await nameServer(names)
+  for (const [host, address] of Object.entries(names))
+    expect(await probeApiName(host, { servers: [dns.server], port: taken.port })).toMatchObject({
+      reason: 'AddressBarred',
+      message: `${host} leads to ${address}, where no cluster can be`,
+    })
+  expect(taken.seen().connections).toBe(0)
 })
 
 test('without it no name is asked for', async () => {

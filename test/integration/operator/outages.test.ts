@@ -134,6 +134,44 @@ it('a source is told which kind can’t be watched, until it can', async () => {
   await transport.close()
 })
 
+// RUNTIME-73
+it('a source is told that a kind can be watched again when it can in every namespace', async () => {
+  await using the = await world(plane)
+  const other = await plane.namespace('operator')
+  await using proxy = await plane.proxy()
+  const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+  const told: (string | undefined)[] = []
+  const seen: string[] = []
+  const widgets = follower('told-of-namespaces')
+  widgets.source('all', async ({ follow, signal }) => {
+    follow(Widget, {
+      seen: ({ metadata }) => void seen.push(metadata.name),
+      deleted: () => {},
+      watchProblem: (problem) => void told.push(problem?.namespace),
+    })
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  await the.run([widgets], { transport, namespaces: [the.namespace, other] })
+  const drop = (...namespaces: readonly string[]) =>
+    proxy.decide(({ path }) => (namespaces.some((one) => path.includes(`/${one}/widgets`)) ? 'drop' : 'pass'))
+  const tries = () => proxy.requests().filter(({ path }) => path.includes(`/${the.namespace}/widgets`)).length
+  drop(other)
+  proxy.cut()
+  await eventually(() => expect(told.at(-1)).toBe(other))
+  const [before, asked] = [told.length, tries()]
+  drop(the.namespace, other)
+  proxy.cut()
+  await eventually(() => expect(tries()).toBeGreaterThan(asked))
+
+  drop(other)
+  await the.create('one')
+  await eventually(() => expect(seen).toContain('one'))
+  expect(told.slice(before)).not.toContain(undefined)
+  drop()
+  await eventually(() => expect(told.at(-1)).toBeUndefined())
+  await transport.close()
+})
+
 describe('the operator is not ready, says why and how to correct it, and goes on by itself', () => {
   // RUNTIME-37
   it('when the kind is not installed', async () => {
