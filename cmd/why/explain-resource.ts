@@ -49,16 +49,34 @@ interface ListedResource {
   readonly href: string
 }
 
+interface ListedKind {
+  readonly kind: string
+  readonly plural: string
+}
+
+interface List<Item> {
+  readonly items: readonly Item[] | null
+}
+
 type Get = (path: string) => Promise<unknown>
+
+/** An API that tells no kinds may serve any, and one that does not answer says so elsewhere. @throws Failure */
+const checkKind = async (get: Get, kind: string): Promise<void> => {
+  const { items } = (await get('/kinds').catch(() => ({ items: null }))) as List<ListedKind>
+  if (items === null || items.some((known) => known.kind === kind || known.plural === kind)) return
+  throw new Failure(`the API has no kind ${kind}: write one of ${items.map(({ plural }) => plural).join(', ')}`)
+}
 
 /** The id of a resource: kinds are written as paths write them (`clusters`) or as resources do (`Cluster`). @throws Failure */
 const findId = async (get: Get, kind: string, name: string): Promise<string> => {
   const isKind = /^[A-Z]/.test(kind)
   const list = isKind ? `/resources?kind=${encodeURIComponent(kind)}&` : `/${encodeURIComponent(kind)}?`
   const search = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(name) ? `id='${name}'` : `name='${name}'`
-  const { items } = (await get(`${list}search=${encodeURIComponent(search)}&fields=id,href&size=100`)) as {
-    items: readonly ListedResource[] | null
-  }
+  const path = `${list}search=${encodeURIComponent(search)}&fields=id,href&size=100`
+  const { items } = (await get(path).catch(async (error: unknown) => {
+    await checkKind(get, kind)
+    throw error
+  })) as List<ListedResource>
   const [first, ...others] = items ?? []
   if (first === undefined) throw new Failure(`the API has no ${kind} with ${search}`)
   if (others.length > 0)

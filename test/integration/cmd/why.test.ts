@@ -32,6 +32,11 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
     code: 2,
     output: 'muster: resource: "boston" is none: write KIND/NAME, such as clusters/boston',
   })
+  for (const kind of ['cluster', 'Clustre'])
+    expect(await muster(['why', `${kind}/boston`, `--api-url=${api.url}`])).toEqual({
+      code: 1,
+      output: `muster: the API has no kind ${kind}: write one of clusters`,
+    })
 })
 
 // SENTINEL-39
