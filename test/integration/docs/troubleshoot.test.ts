@@ -61,6 +61,13 @@ describe('the pages of docs/troubleshoot', () => {
   })
 })
 
+test('what a line of a log has of an object is what the page about managers looks for', () => {
+  const managers = read('docs/troubleshoot/managers.md')
+  expect(read('operator/engine/call-handler.ts')).toContain('log.child({ object: state.key,')
+  expect(managers).toContain('the object as `NAMESPACE/NAME` in `object`')
+  expect(managers).toContain(`grep '"NAMESPACE/NAME"'`)
+})
+
 const byName = <T extends { readonly name: string }>(named: readonly T[]): readonly T[] =>
   [...named].sort((one, other) => one.name.localeCompare(other.name))
 
