@@ -152,16 +152,16 @@ test('its kubeconfig and the token of the cloud are shown nowhere else', async (
   for (const text of [secret, TOKEN]) expect(shown.join('\n')).not.toContain(text)
 })
 
-test.for<[powerState: string, meanwhile: string, state: string]>([
-  ['Hibernating', 'STOPPING', 'STOPPED'],
-  ['Running', 'STARTING', 'ACTIVE'],
+test.for<[powerState: string, before: string, state: string]>([
+  ['Hibernating', 'ACTIVE', 'STOPPED'],
+  ['Running', 'STOPPED', 'ACTIVE'],
 ])(
-  'CLUSTER-63: powerState %s: the cloud says %s, and %s once it is so; the kubeconfig stays',
-  async ([powerState, meanwhile, state]) => {
+  'CLUSTER-63: powerState %s: not Ready while the cloud says %s, but once it says %s; the kubeconfig stays',
+  async ([powerState, before, state]) => {
     const kubeconfig = await kubeconfigOf('first')
     await acme.restart('never done')
     await world.call('PATCH', `/clusters/${first}`, { spec: specOf('first', powerState) })
-    await untilReported(first, `Available Unknown ${meanwhile}`)
+    await untilReported(first, `Available Unknown ${before}`)
     expect((await world.cluster(first))?.status.phase).toBe('NotReady')
     await acme.restart('done at once')
     await untilReady(first)
