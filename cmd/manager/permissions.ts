@@ -59,6 +59,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: '', resource: 'secrets', verbs: ['get'], scope: 'Cluster' },
     { group: 'fleet.nationtech.io', resource: 'devices', verbs: ['get', 'delete'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'], scope: 'Cluster' },
+    { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'], scope: 'Cluster' },
   ],
   fleet: [
     { group: '', resource: 'namespaces', verbs: ['get'] },
