@@ -79,10 +79,12 @@ export class DeploymentCache {
 
   deleted(object: Deployment): void {
     const key = keyOf(object.metadata)
+    const { deletionTimestamp, uid } = object.metadata
+    // That a person took its finalizer off, as people do when a namespace does not end, asks for no program to be stopped.
+    const isAsked = deletionTimestamp !== undefined && this.#goingWithNamespace.get(key) !== uid
     this.#forget(key)
     this.#objects.delete(key)
-    const { deletionTimestamp, uid } = object.metadata
-    this.#options.state.deploymentDeleted(key, deletionTimestamp === undefined ? undefined : uid)
+    this.#options.state.deploymentDeleted(key, isAsked ? uid : undefined)
   }
 
   /** A person deleted it, and not the namespace that it is in. FLEET-77. */
