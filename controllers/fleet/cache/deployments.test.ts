@@ -61,3 +61,10 @@ test('FLEET-77: one that goes with its namespace leaves its key to the brake, al
   deployments.deleted(deleting)
   expect(outcome()).toEqual(LEFT_TO_THE_BRAKE)
 })
+
+test('FLEET-77: one whose finalizer is taken off by force before it is known how it was deleted leaves its key to the brake', () => {
+  const { deployments, deleting, outcome } = running()
+  deployments.seen(deleting)
+  deployments.deleted(deleting)
+  expect(outcome()).toEqual(LEFT_TO_THE_BRAKE)
+})

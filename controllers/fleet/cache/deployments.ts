@@ -79,12 +79,11 @@ export class DeploymentCache {
 
   deleted(object: Deployment): void {
     const key = keyOf(object.metadata)
-    const { deletionTimestamp, uid } = object.metadata
-    // That a person took its finalizer off, as people do when a namespace does not end, asks for no program to be stopped.
-    const isAsked = deletionTimestamp !== undefined && this.#goingWithNamespace.get(key) !== uid
+    // Only what is known of its deletion counts: that its finalizer is taken off by force asks for no program to be stopped.
+    const deletedUid = this.#deletedByPerson.get(key)
     this.#forget(key)
     this.#objects.delete(key)
-    this.#options.state.deploymentDeleted(key, isAsked ? uid : undefined)
+    this.#options.state.deploymentDeleted(key, deletedUid)
   }
 
   /** A person deleted it, and not the namespace that it is in. FLEET-77. */

@@ -33,10 +33,10 @@ afterAll(async () => {
   await proxy?.stop()
 })
 
-const deploy = (name: string, labels: Readonly<Record<string, string>> = {}) => {
+const deploy = (name: string, labels: Readonly<Record<string, string>> = {}, of = namespace) => {
   const targetSelector = { matchLabels: { world: world.namespace, ...labels } }
   const spec = { targetSelector, score: scoreOf(name) } as Partial<DeploymentSpec> as DeploymentSpec
-  return world.kube.create(Deployment, { metadata: { name, namespace }, spec })
+  return world.kube.create(Deployment, { metadata: { name, namespace: of }, spec })
 }
 
 const keys = async () => Object.keys(await world.texts('fleet-desired')).toSorted()
@@ -74,17 +74,61 @@ test('a person who deletes a Deployment has all its programs stopped; a deleted 
   expect(await keysOf('web')).toEqual(before)
   expect(await isThere('web')).toBe(true)
 
-  await world.kube.patch(LEASES, {
-    name: `muster-fleet-${namespace}`,
+  await release(namespace, brake.release)
+  await world.until(async () => expect(await keys()).toEqual([]))
+  await ended(namespace)
+})
+
+// FLEET-77
+test('a namespace whose Deployment is let go by force stops no program in any replica, until a person releases them', async () => {
+  const of = await world.plane.namespace('fleet-forced')
+  const leader = await world.operator({ of })
+  await world.until(() => expect(leader.view.recovery()).toMatchObject({ phase: 'Converged', isLeading: true }))
+  // It never learns how the Deployment was deleted.
+  proxy.decide(({ method, path }) =>
+    method === 'GET' && path.split('?', 1)[0] === `/api/v1/namespaces/${of}` ? new Promise(() => {}) : 'pass',
+  )
+  const standBy = await world.operator({ of, server: proxy.server })
+  await deploy('web', {}, of)
+  await world.until(async () => expect(await keys()).toHaveLength(MANY))
+  const before = await keys()
+  await world.until(() => {
+    for (const { view } of [leader, standBy]) expect(view.ofDeployment(`${of}/web`)).toHaveLength(MANY)
+  })
+  const holds = () =>
+    world.until(() => {
+      const { brake } = leader.view.recovery()
+      if (brake?.count !== MANY) throw new Error('the brake does not hold')
+      return brake
+    })
+  await world.plane.rest('DELETE', `/api/v1/namespaces/${of}`)
+  await holds()
+  const body = { metadata: { finalizers: null } }
+  await world.kube.patch(Deployment, { name: 'web', namespace: of, type: 'merge', body })
+  await ended(of)
+  await world.until(() => {
+    for (const { view } of [leader, standBy]) expect(view.deployments()).toEqual([])
+  })
+  expect(await keys()).toEqual(before)
+
+  await release(of, (await holds()).release)
+  await world.until(async () => expect(await keys()).toEqual([]))
+  // All of them went by this word, and none before it.
+  expect(await leader.registry.getSingleMetric('muster_fleet_orphans_collected_total')?.get()).toMatchObject({
+    values: [{ value: MANY }],
+  })
+})
+
+const release = (of: string, deletions: string) =>
+  world.kube.patch(LEASES, {
+    name: `muster-fleet-${of}`,
     namespace: world.namespace,
     type: 'merge',
-    body: { metadata: { annotations: { 'fleet.nationtech.io/release-deletions': brake.release } } },
+    body: { metadata: { annotations: { 'fleet.nationtech.io/release-deletions': deletions } } },
   })
-  await world.until(async () => expect(await keys()).toEqual([]))
-  await world.until(async () =>
-    expect(await world.plane.rest('GET', '/api/v1/namespaces').then(named)).not.toContain(namespace),
-  )
-})
+
+const ended = (of: string) =>
+  world.until(async () => expect(await world.plane.rest('GET', '/api/v1/namespaces').then(named)).not.toContain(of))
 
 const named = (list: unknown): readonly string[] =>
   (list as { readonly items: readonly { readonly metadata: { readonly name: string } }[] }).items.map(
