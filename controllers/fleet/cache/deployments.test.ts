@@ -68,3 +68,16 @@ test('FLEET-77: one whose finalizer is taken off by force before it is known how
   deployments.deleted(deleting)
   expect(outcome()).toEqual(LEFT_TO_THE_BRAKE)
 })
+
+test('FLEET-77: one that is there again, as after etcd was restored, was not deleted: how it is deleted the next time is asked anew', () => {
+  for (const explain of ['deletedByPerson', 'goesWithNamespace'] as const) {
+    const { deployments, web, deleting, outcome } = running()
+    deployments.seen(deleting)
+    deployments[explain](KEY)
+    deployments.seen(web)
+    expect(deployments.isDeletedByPerson(KEY)).toBe(false)
+    deployments.seen(deleting)
+    expect(deployments.isDeletionUnexplained(KEY)).toBe(true)
+    expect(outcome()).toEqual(LEFT_TO_THE_BRAKE)
+  }
+})
