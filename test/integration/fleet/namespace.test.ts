@@ -1,6 +1,7 @@
 /** A namespace of Deployments that is deleted, which no person said of any Deployment. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import type { RequestProxy } from '#test/harness/index.ts'
 import { type FleetWorld, fleetWorld, type Running, scoreOf } from './world.ts'
@@ -41,6 +42,7 @@ const deploy = (name: string, labels: Readonly<Record<string, string>> = {}, of 
 
 const keys = async () => Object.keys(await world.texts('fleet-desired')).toSorted()
 const keysOf = async (name: string) => (await keys()).filter((key) => key.endsWith(`.${name}`))
+const keysIn = async (of: string) => (await keys()).filter((key) => key.split('.')[1] === of)
 const isThere = async (name: string) => (await world.kube.get(Deployment, name, namespace)) !== undefined
 
 // FLEET-77, FLEET-61
@@ -90,8 +92,8 @@ test('a namespace whose Deployment is let go by force stops no program in any re
   )
   const standBy = await world.operator({ of, server: proxy.server })
   await deploy('web', {}, of)
-  await world.until(async () => expect(await keys()).toHaveLength(MANY))
-  const before = await keys()
+  await world.until(async () => expect(await keysIn(of)).toHaveLength(MANY))
+  const before = await keysIn(of)
   await world.until(() => {
     for (const { view } of [leader, standBy]) expect(view.ofDeployment(`${of}/web`)).toHaveLength(MANY)
   })
@@ -109,15 +111,55 @@ test('a namespace whose Deployment is let go by force stops no program in any re
   await world.until(() => {
     for (const { view } of [leader, standBy]) expect(view.deployments()).toEqual([])
   })
-  expect(await keys()).toEqual(before)
+  expect(await keysIn(of)).toEqual(before)
 
   await release(of, (await holds()).release)
-  await world.until(async () => expect(await keys()).toEqual([]))
-  // All of them went by this word, and none before it.
-  expect(await leader.registry.getSingleMetric('muster_fleet_orphans_collected_total')?.get()).toMatchObject({
-    values: [{ value: MANY }],
-  })
+  await world.until(async () => expect(await keysIn(of)).toEqual([]))
+  await allReleased(leader)
 })
+
+// FLEET-77
+test('a namespace that is ended by force and made again stops no program, by an operator that begins then, until a person releases them', async () => {
+  const of = await world.plane.namespace('fleet-again')
+  const path = `/api/v1/namespaces/${of}`
+  const first = await world.operator({ of })
+  await world.until(() => expect(first.view.recovery().phase).toBe('Converged'))
+  await deploy('web', {}, of)
+  await world.until(async () => expect(await keysIn(of)).toHaveLength(MANY))
+  const before = await keysIn(of)
+  await world.plane.rest('DELETE', path)
+  await world.until(() => expect(first.view.recovery().brake?.count).toBe(MANY))
+  await first.stop()
+  const metadata = { name: of }
+  await world.plane.rest('PUT', `${path}/finalize`, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata,
+    spec: { finalizers: [] },
+  })
+  await ended(of)
+  await world.kube.create(Namespace, { metadata })
+
+  const second = await world.operator({ of })
+  const brake = await world.until(() => {
+    const { brake: now } = second.view.recovery()
+    if (now?.count !== MANY) throw new Error('the brake does not hold')
+    return now
+  })
+  expect(await keysIn(of)).toEqual(before)
+  await release(of, brake.release)
+  await world.until(async () => expect(await world.kube.get(Deployment, 'web', of)).toBeUndefined())
+  expect(await keysIn(of)).toEqual([])
+  await allReleased(second)
+})
+
+/** All keys went by a person's word, and none before it. */
+const allReleased = ({ registry }: Running) =>
+  world.until(async () =>
+    expect(await registry.getSingleMetric('muster_fleet_orphans_collected_total')?.get()).toMatchObject({
+      values: [{ value: MANY }],
+    }),
+  )
 
 const release = (of: string, deletions: string) =>
   world.kube.patch(LEASES, {
