@@ -119,7 +119,7 @@ test('a namespace whose Deployment is let go by force stops no program in any re
 })
 
 // FLEET-77
-test('a namespace that is ended by force and made again stops no program, by an operator that begins then, until a person releases them', async () => {
+test('a namespace that is ended by force and made again stops no program, by operators that begin then, until a person releases them', async () => {
   const of = await world.plane.namespace('fleet-again')
   const path = `/api/v1/namespaces/${of}`
   const first = await world.operator({ of })
@@ -138,19 +138,40 @@ test('a namespace that is ended by force and made again stops no program, by an 
     spec: { finalizers: [] },
   })
   await ended(of)
+  const holds = ({ view }: Running) =>
+    world.until(() => {
+      const { brake } = view.recovery()
+      if (brake?.count !== MANY) throw new Error('the brake does not hold')
+      return brake
+    })
+  const second = await world.operator({ of })
+  await holds(second)
+  expect(await keysIn(of)).toEqual(before)
+  await second.stop()
   await world.kube.create(Namespace, { metadata })
 
-  const second = await world.operator({ of })
-  const brake = await world.until(() => {
-    const { brake: now } = second.view.recovery()
-    if (now?.count !== MANY) throw new Error('the brake does not hold')
-    return now
-  })
+  const third = await world.operator({ of })
+  const brake = await holds(third)
   expect(await keysIn(of)).toEqual(before)
   await release(of, brake.release)
   await world.until(async () => expect(await world.kube.get(Deployment, 'web', of)).toBeUndefined())
   expect(await keysIn(of)).toEqual([])
-  await allReleased(second)
+  await allReleased(third)
+})
+
+// FLEET-77
+test('a person who deletes a Deployment while no operator runs, its revisions with it, has all its programs stopped', async () => {
+  const of = await world.plane.namespace('fleet-absent')
+  const first = await world.operator({ of })
+  await world.until(() => expect(first.view.recovery().phase).toBe('Converged'))
+  await deploy('web', {}, of)
+  await world.until(async () => expect(await keysIn(of)).toHaveLength(MANY))
+  await first.stop()
+  await world.kube.delete(Deployment, 'web', of)
+  await world.plane.rest('DELETE', `/apis/apps/v1/namespaces/${of}/controllerrevisions`)
+  await world.operator({ of })
+  await world.until(async () => expect(await world.kube.get(Deployment, 'web', of)).toBeUndefined())
+  expect(await keysIn(of)).toEqual([])
 })
 
 /** All keys went by a person's word, and none before it. */
