@@ -91,10 +91,10 @@ test.each([
 test('attack: an account has the adapters, groups and roles that another issuer’s account of its name is bound to', async () => {
   const sub = 'system:serviceaccount:hyperfleet-system:dns'
   const bound = [{ subject: sub, roles: ['adapter', 'editor'] as const, adapters: ['dns'], consumers: ['dns'] }]
-  const tasks = ['hyperfleet-system']
+  const tasks = [{ accounts: 'hyperfleet-system', tasks: 'hyperfleet-system' }]
   const tenants = { systemHeader: 'X-System', dimensions: [{ header: 'X-Org', key: 'org', required: true }] }
   const [boston, chicago] = [
-    await testIssuer({ mappings: bound, taskNamespaces: tasks, shortName: 'boston' }),
+    await testIssuer({ mappings: bound, taskAccounts: tasks, shortName: 'boston' }),
     // As one that knows how the other one's account is told would write it.
     await testIssuer({
       mappings: [{ subject: `boston/${sub}`, roles: ['admin'] }],

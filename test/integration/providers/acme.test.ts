@@ -19,7 +19,7 @@ let manager: Manager
 
 beforeAll(async () => {
   acme = await acmeWorld()
-  world = await adapterWorld()
+  world = await adapterWorld({ accountsApart: true })
   const secrets = await temporaryFolder('provider')
   await writeFile(join(secrets, 'token'), `${TOKEN}\n`, { mode: 0o600 })
   await declareProvider(secrets)
@@ -44,12 +44,13 @@ const declareProvider = async (secrets: string): Promise<void> => {
   })
   const text = (await plane.kubectl('kustomize', 'examples/provider'))
     .replaceAll('hyperfleet-system', namespace)
+    .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll('muster-cluster-acme', `muster-cluster-acme-${namespace}`)
     .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
     .replaceAll('http://127.0.0.1:8480', acme.url)
     .replaceAll('/var/run/secrets/acme', secrets)
   const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
     ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
     ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
