@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SIGNATURE_HEADER, signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
 import { publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { subjectOf } from '#lib/nats/kv-subjects.ts'
+import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { startNats } from '#test/harness/index.ts'
 import {
   type AgentUnderTest,
@@ -28,7 +28,7 @@ vi.setConfig({ testTimeout: 180_000 })
 const newKey = () =>
   readSigningKeys(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
 
-const DEVICES = ['pump', 'press', 'old', 'again'] as const
+const DEVICES = ['pump', 'press', 'old', 'again', 'fresh'] as const
 /** The operator's, which NATS never has, and one of the thief's own. */
 const [ours, theirs] = [newKey(), newKey()]
 let folder: string
@@ -143,6 +143,21 @@ test('attack: the entry of a thief waits in the store while the agent is killed 
   await write(key, entry(good.score, 3))
   await untilState(here, key, { phase: 'Running', revision: 3 })
   expect(await again.programs()).toEqual(running)
+})
+
+// AGENT-48
+test('attack: the entry that the operator signed for one device is delivered to another, by its consumer; it is not run there', async () => {
+  const secret = leaving('for-another')
+  await using agent = await agentOf('fresh', true)
+  const { consumers } = await jetstreamManager(here.connection)
+  const stream = streamOf('fleet-desired')
+  await eventually(() => consumers.info(stream, 'fresh'))
+  await consumers.update(stream, 'fresh', { filter_subject: subjectOf('fleet-desired', 'nowhere.>') })
+  await write('nowhere.shop.web', entry(secret.score))
+  await agent.process.line(
+    ({ msg, ...more }) => msg === 'an entry is skipped' && more.problem === 'it is for another device',
+  )
+  expect([await agent.programs(), secret.began()]).toEqual([[], false])
 })
 
 // AGENT-50
