@@ -10,6 +10,7 @@ import { publicKeysOf, readPublicKeys, readSigningKeys } from '#apis/fleet.natio
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { readEntries } from '#lib/nats/bucket-entries.ts'
+import { lastRelease, lastReleaseMissing } from '#test/harness/index.ts'
 import { converged, type FleetWorld, fleetWorld, scoreOf } from './world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -103,6 +104,30 @@ test('an operator that begins to sign writes each entry once more, with the same
   })
   expect(await world.revision('fleet-desired')).toBeLessThanOrEqual(revision + 4)
 })
+
+// FLEET-103
+test.skipIf(lastReleaseMissing() !== undefined)(
+  'two_versions_overlap_no_flap: beside the last release, one that signs writes each key once more at most, and the last release leaves that alone',
+  async () => {
+    const command = await lastRelease()
+    const old = await world.process({ command })
+    await converged(old)
+    const machines = await Promise.all(['a', 'b', 'c'].map((name) => world.device(name)))
+    await world.deploy('web')
+    for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1 }))
+    await converged(await world.process({ signingKeys: keyFile }))
+    await world.until(async () => expect(await verified(ours)).toEqual({ good: 3, others: 0 }))
+    expect(await world.revision('fleet-desired')).toBe(6)
+    await world.change('web', { spec: { score: scoreOf('next') } })
+    for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual({ web: 2 }))
+    await world.until(async () => expect(await verified(ours)).toEqual({ good: 3, others: 0 }))
+    const revision = await world.revision('fleet-desired')
+    expect(revision).toBeLessThanOrEqual(12)
+    await old.stop()
+    await converged(await world.process({ command }))
+    expect(await world.revision('fleet-desired')).toBe(revision)
+  },
+)
 
 // FLEET-103
 test('what another writes over an entry, with the operator’s key of NATS, is written anew, signature and all', async () => {
