@@ -12,6 +12,8 @@ export interface Rights {
   readonly kind: 'Role' | 'ClusterRole'
   /** Resources that are needed in its own namespace only, although the rest is needed everywhere. */
   readonly atHome?: readonly string[]
+  /** Resources that are needed only in the namespace of the accounts that tasks act as. */
+  readonly ofTaskAccounts?: readonly string[]
   /** The permissions hold in all namespaces, whichever one is watched. */
   readonly everywhere?: boolean
   /** What the file begins with. */

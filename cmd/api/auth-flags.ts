@@ -1,9 +1,10 @@
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
-import { names as listOf, nonEmpty, objectName, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
+import { names as listOf, nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
 import type { Role } from '#services/hyperfleet-api/auth/role.ts'
+import { parseTaskAccounts, type TaskAccounts } from '#services/hyperfleet-api/auth/task-account.ts'
 import { UsageError } from '../failure.ts'
 
 /** Written here too: every command reads this file, and only `muster api` loads the API. */
@@ -66,8 +67,8 @@ export const authFlags = {
   ),
   authTaskAccounts: flag(
     'NAMESPACES',
-    'namespaces whose ServiceAccounts are those of adapter tasks, separated by commas: each has the role adapter, for the adapter of its own name and the consumer group of the task of that name',
-    (text): readonly string[] => listOf(text).map(objectName),
+    'namespaces whose ServiceAccounts are those of adapter tasks, separated by commas, as ACCOUNTS=TASKS where the tasks are in another namespace: each has the role adapter, for the adapter of its own name and the consumer group of the task of that name',
+    (text): readonly TaskAccounts[] => listOf(text).map(parseTaskAccounts),
     '',
   ),
   authDefaultRoles: flag(
@@ -94,7 +95,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
     groupsClaim: 'groups',
     mappings,
     defaultRoles: options.authDefaultRoles,
-    taskNamespaces: options.authTaskAccounts,
+    taskAccounts: options.authTaskAccounts,
   }
   if (authKubernetes && authIssuer !== undefined)
     throw new UsageError('--auth-kubernetes: write one of --auth-kubernetes and --auth-issuer')

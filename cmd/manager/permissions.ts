@@ -11,8 +11,8 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hyperfleet.redhat.com', resource: 'sentinelconfigs/status', verbs: ['get', 'patch'] },
   ],
   adapter: [
-    { group: '', resource: 'serviceaccounts', verbs: ['impersonate'] },
-    { group: '', resource: 'serviceaccounts/token', verbs: ['create'] },
+    { group: '', resource: 'serviceaccounts', verbs: ['impersonate'], scope: 'TaskAccounts' },
+    { group: '', resource: 'serviceaccounts/token', verbs: ['create'], scope: 'TaskAccounts' },
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
     { group: 'hyperfleet.redhat.com', resource: 'adapterinventories', verbs: ['get', 'list', 'create', 'update', 'delete'] },
@@ -59,6 +59,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: '', resource: 'secrets', verbs: ['get'], scope: 'Cluster' },
     { group: 'fleet.nationtech.io', resource: 'devices', verbs: ['get', 'delete'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'], scope: 'Cluster' },
+    { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'], scope: 'Cluster' },
   ],
   fleet: [
     { group: '', resource: 'namespaces', verbs: ['get'] },

@@ -12,6 +12,8 @@ export interface Needs {
   readonly namespace: string | undefined
   /** Where this process keeps its own objects. */
   readonly home: string
+  /** Where the accounts are that adapter tasks act as; where it watches when undefined. */
+  readonly taskAccounts?: string | undefined
 }
 
 /**
@@ -67,13 +69,18 @@ const mustBeInstalled = async (ask: Ask, server: string, kind: Resource): Promis
 }
 
 /** Kubernetes: SelfSubjectAccessReview, which every authenticated client may create. */
-const mustBeAllowed = async (ask: Ask, { permissions, namespace, home }: Needs): Promise<void> => {
-  const isAllowed = async ({ group, resource: path, name, scope }: Permission, verb: string): Promise<boolean> => {
+const mustBeAllowed = async (ask: Ask, { permissions, namespace, home, taskAccounts }: Needs): Promise<void> => {
+  const placeOf = ({ scope }: Permission): string | undefined => {
+    if (scope === 'Cluster') return undefined
+    if (scope === 'Home') return home
+    return scope === 'TaskAccounts' ? (taskAccounts ?? namespace) : namespace
+  }
+  const isAllowed = async (permission: Permission, verb: string): Promise<boolean> => {
+    const { group, resource: path, name } = permission
     const [resource, subresource] = path.split('/')
-    const place = scope === 'Cluster' ? undefined : scope === 'Home' ? home : namespace
     const { status } = await ask<{ status: { allowed: boolean } }>(
       '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-      { spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace: place } } },
+      { spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace: placeOf(permission) } } },
     )
     return status.allowed
   }
@@ -85,9 +92,10 @@ const mustBeAllowed = async (ask: Ask, { permissions, namespace, home }: Needs):
     if (verbs.length > 0) missing.push({ ...permission, verbs })
   }
   if (missing.length === 0) return
-  const watched = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
-  const whereOf = ({ scope }: Permission) =>
-    scope === 'Cluster' ? 'all namespaces' : scope === 'Home' ? `namespace ${home}` : watched
+  const whereOf = (permission: Permission) => {
+    const place = placeOf(permission)
+    return place === undefined ? 'all namespaces' : `namespace ${place}`
+  }
   const lacks = [...Map.groupBy(missing, whereOf)].map(
     ([where, permissions]) => `${permissions.map(describePermission).join('; ')} in ${where}`,
   )

@@ -115,6 +115,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
 }
 
 const needsOf = (options: ManagerOptions): Needs => ({
+  taskAccounts: options.adapterAccountsNamespace,
   kinds: [...new Set(entriesOf(options.controllers).flatMap(({ kinds }): readonly Resource[] => kinds))],
   permissions: merged([
     ...options.controllers.flatMap((name) => permissions[name]),

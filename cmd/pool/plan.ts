@@ -46,7 +46,7 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
       `there is no ClusterPool ${name} in namespace ${namespace}: name another one, or its namespace with --namespace`,
     )
   const now = new Date()
-  const dependencies = await readDependencies(api, pool, now)
+  const dependencies = await readDependencies(api, pool, now.getTime())
   const indexes = await listed(api, pool)
   const reading: ObserveSources = {
     api,

@@ -1,11 +1,13 @@
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ConfigMap, Namespace, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import type { Line } from './lines.ts'
 
 /** Where Muster is: its policies name it, so it is no choice. */
 export const NAMESPACE = 'hyperfleet-system'
+
+/** Where the accounts are that adapter tasks act as: policies name it, too. */
+export const TASK_ACCOUNTS_NAMESPACE = 'hyperfleet-tasks'
 
 /** Where the account of the API's administrator is, with components/api-admin. */
 export const ADMIN_NAMESPACE = 'hyperfleet-admin'
@@ -109,7 +111,7 @@ export interface GroupKind {
   readonly kind: string
 }
 
-/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's. */
+/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts. */
 export interface Objects {
   readonly Namespace: readonly Namespace[]
   readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]
@@ -124,7 +126,6 @@ export interface Objects {
   readonly Role: readonly Role[]
   readonly RoleBinding: readonly RoleBinding[]
   readonly AppProject: readonly KubeObject<ProjectSpec>[]
-  readonly AdapterTask: readonly AdapterTask[]
   readonly ClusterClaim: readonly ClusterClaim[]
 }
 

@@ -1,10 +1,9 @@
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import { defineResource, type KubeObject, type Resource } from '#operator/model/resource.ts'
-import { ADMIN_NAMESPACE, type KindName, NAMESPACE, type Observed } from './model.ts'
+import { ADMIN_NAMESPACE, type KindName, NAMESPACE, type Observed, TASK_ACCOUNTS_NAMESPACE } from './model.ts'
 
 const ofKubernetes = (group: string, kind: string, plural: string, scope: Resource['scope'] = 'Namespaced') =>
   defineResource<undefined>({ group, version: 'v1', kind, plural, scope, subresources: [] }) as Resource
@@ -44,7 +43,6 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
     scope: 'Namespaced',
     subresources: [],
   }),
-  AdapterTask,
   ClusterClaim,
 }
 
@@ -68,7 +66,7 @@ const readAll = async (api: Api, kind: KindName): Promise<readonly KubeObject[] 
       return found === undefined ? [] : [found]
     }
     if (EVERYWHERE.includes(kind)) return await Array.fromAsync(api.list(KINDS[kind], {}))
-    const places = RIGHTS.includes(kind) ? [NAMESPACE, ADMIN_NAMESPACE] : [NAMESPACE]
+    const places = RIGHTS.includes(kind) ? [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE] : [NAMESPACE]
     const lists = places.map((namespace) => Array.fromAsync(api.list(KINDS[kind], { namespace })))
     return (await Promise.all(lists)).flat()
   } catch (error) {

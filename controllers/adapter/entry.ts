@@ -2,12 +2,17 @@ import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterin
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
-import { absolutePaths, httpPrefixes, names, natsServers, nonEmpty } from '#operator/flags/values.ts'
+import { absolutePaths, httpPrefixes, names, natsServers, nonEmpty, objectName } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
 import type { AdapterOptions } from './options.ts'
 import type { RunHistory } from './runs/run-history.ts'
 
 const flags = {
+  adapterAccountsNamespace: optional(
+    'NAME',
+    'namespace of the ServiceAccounts that adapter tasks act as (default: that of the task)',
+    objectName,
+  ),
   denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
   adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
   adapterFiles: flag(
@@ -54,6 +59,7 @@ const rights: Rights = {
   testAccount: 'hyperfleet-adapter',
   role: 'hyperfleet-adapter',
   kind: 'Role',
+  ofTaskAccounts: ['serviceaccounts', 'serviceaccounts/token'],
   about: 'To work on adapter tasks. What a task applies, it applies in the name of its own ServiceAccount.',
   why: {
     leases: 'One Lease an AdapterTask: a second replica stands by.',
@@ -61,7 +67,7 @@ const rights: Rights = {
     events: 'Runs that fail and recover are events of the task.',
     'serviceaccounts/token':
       'Each task is known to the HyperFleet API by a token of its own ServiceAccount, kept in memory only.',
-    serviceaccounts: 'A task may do what its ServiceAccount may. Only those of this namespace.',
+    serviceaccounts: 'A task may do what its ServiceAccount may: one of this namespace, where there are no others.',
   },
   rare: [readAfterConflict('hyperfleet.redhat.com', 'adaptertasks')],
   optional: {
@@ -80,7 +86,7 @@ export const adapterEntry = {
   rights,
   load: async (options: Context) => {
     const { adapterEnv, adapterFiles, adapterHttpTargets, adapterNatsServers, adapterTokenAudience, ...rest } = options
-    const { adaptersElsewhere, ...others } = rest
+    const { adaptersElsewhere, adapterAccountsNamespace, ...others } = rest
     const { denyInvalidTasks, runs, adapterNatsCredentials, natsCa, ...context } = others
     const { adapter } = await import('./index.ts')
     return adapter({
@@ -92,6 +98,7 @@ export const adapterEntry = {
       natsServers: adapterNatsServers,
       natsFiles: { credentials: adapterNatsCredentials, ca: natsCa },
       elsewhere: adaptersElsewhere,
+      accountsNamespace: adapterAccountsNamespace,
       tokenAudience: adapterTokenAudience,
       denyInvalid: denyInvalidTasks,
     })

@@ -24,6 +24,8 @@ export interface AdapterOptions {
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Adapters that that API requires and that no task of this manager does. */
   readonly elsewhere?: readonly string[]
+  /** Of the ServiceAccounts that tasks act as; that of each task when left out. */
+  readonly accountsNamespace?: string | undefined
   /** Tasks show that API tokens of their own ServiceAccounts, meant for this audience; that of the file when left out. */
   readonly tokenAudience?: string | undefined
   /** Where runs are noted for others to read; only for the tasks' own status when left out. */

@@ -44,7 +44,16 @@ const rights: Rights = {
     clusterdeployments: 'The finalizer stays until the fleet has forgotten the cluster.',
     secrets: 'Admin kubeconfigs, by the names that ClusterDeployments give.',
   },
-  rare: [readAfterConflict('hive.openshift.io', 'clusterdeployments')],
+  rare: [
+    readAfterConflict('hive.openshift.io', 'clusterdeployments'),
+    {
+      group: 'events.k8s.io',
+      resource: 'events',
+      verbs: ['create', 'patch'],
+      reason:
+        'That the finalizer can’t be added, and why, is an event of the ClusterDeployment; a repeated one is counted up.',
+    },
+  ],
   tests: ['test/integration/clusterdevice'],
 }
 

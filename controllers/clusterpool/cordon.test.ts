@@ -55,6 +55,16 @@ describe('POOL-55: a cordoned customization', () => {
     expect(targetsOf(kept, 'DeleteCluster')).toEqual([])
   })
 
+  test('that is drained, and no longer in the inventory, has its cluster deleted once', () => {
+    const cluster = aCluster('one', { pool, customization: 'c', wants: 'Hibernating', state: 'standby' })
+    const other = aCluster('two', { pool, customization: 'a', wants: 'Hibernating', state: 'standby' })
+    const customizations = [
+      cordoned(aCustomization('c', { cluster: 'one' }), true),
+      aCustomization('a', { cluster: 'two' }),
+    ]
+    expect(targetsOf(planPass({ pool, clusters: [cluster, other], customizations }), 'DeleteCluster')).toEqual(['one'])
+  })
+
   test('is used again when the cordon is taken off', () => {
     const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 3 }), aCustomization('b')] })
     expect(entriesIn(plan)).toEqual({ a: 'Available', b: 'Available' })

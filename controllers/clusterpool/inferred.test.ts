@@ -284,6 +284,17 @@ describe('POOL-52: a pool that is being restored', () => {
     )
   })
 
+  test('gives no lease back and lets no cluster go: the one that a lease names may still come', () => {
+    const customizations = [
+      aCustomization('a', { cluster: 'to-come' }),
+      aCustomization('b', { cluster: 'to-come-too', available: true }),
+      aCustomization('c', { cluster: 'ending' }),
+    ]
+    const absent = ['to-come', 'to-come-too'].map((name) => ({ name, namespace: name }))
+    const clusters = [aCluster('ending', { customization: 'c', ending: true })]
+    expect(changesIn(planPass({ pool: pool(), customizations, clusters, absent, at: 6_000 }))).toEqual([])
+  })
+
   test('writes the leases that a backup has not, so that no other pool takes them', () => {
     const cluster = aCluster('mine', { customization: 'a', claim: 'someone' })
     const plan = planPass({ pool: pool(), clusters: [cluster], customizations: [aCustomization('a')] })

@@ -80,7 +80,7 @@ export const reconcile =
     if (pool === undefined) return { requeueAfter: countConflict(memo) }
     let decided = await observeAndDecide(pool, passContext)
     // What clusters are made of is read again before they are: it is not watched.
-    if (makesClusters(decided.plan) && decided.dependencies.readAt < decided.now.getTime()) {
+    if (makesClusters(decided.plan) && decided.dependencies.readAt < decided.began) {
       memory.dependencies = undefined
       decided = await observeAndDecide(pool, passContext)
     }
@@ -136,10 +136,12 @@ interface Decided {
   readonly inferred: readonly InferredClusterDeletion[]
   readonly dependencies: Dependencies
   readonly now: Date
+  /** As `readAt` of the dependencies. */
+  readonly began: number
 }
 
 const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }: PassContext): Promise<Decided> => {
-  const now = clock.now()
+  const [now, began] = [clock.now(), monotonic(clock)]
   const { writeCache, rejections, unfinishedClusters } = memory
   const dependencies = await refreshDependencies(pool, { api, clock, memory, deps })
   const read = await readPoolObjects(pool, dependencies, {
@@ -155,15 +157,14 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
   const inferred = findInferredDeletions(seen, now)
   const braked = applyBrake(seen, inferred, memory.brake, monotonic(clock), deps.indexes.askedClusters)
   const plan = decide({ ...seen, ...braked }, { now, suffix: deps.suffix ?? randomSuffix })
-  return { objects: { ...read, ...braked }, plan, inferred, dependencies, now }
+  return { objects: { ...read, ...braked }, plan, inferred, dependencies, now, began }
 }
 
 const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: PassContext): Promise<Dependencies> => {
-  const now = clock.now()
   const known = memory.dependencies
-  const isFresh = known !== undefined && now.getTime() - known.readAt < DEPENDENCIES_MAX_AGE_MS
+  const isFresh = known !== undefined && monotonic(clock) - known.readAt < DEPENDENCIES_MAX_AGE_MS
   if (isFresh && known.missing.length === 0) return known
-  memory.dependencies = await readDependencies(api, pool, now)
+  memory.dependencies = await readDependencies(api, pool, monotonic(clock))
   return memory.dependencies
 }
 

@@ -6,7 +6,6 @@
  *   fleet-state, fleet-heartbeat, fleet-info ─────────┘               └─► lead: status, rollouts, keys (one replica)
  *
  * Nothing is decided before the seed and all else was read to its end, so the order of what comes from NATS does not matter.
- *
  * FLEET-1, FLEET-2, FLEET-9, FLEET-20.
  */
 
@@ -145,8 +144,9 @@ export class FleetOperator {
     this.#deployments.goesWithNamespace(key)
   }
 
+  /** It may be asked how it was deleted: its keys were read, so what is found is known of them. */
   isDeletionUnexplained(key: string): boolean {
-    return this.#deployments.isDeletionUnexplained(key)
+    return this.#isEverythingRead() && this.#deployments.isDeletionUnexplained(key)
   }
 
   /** The keys of a Deployment that is being deleted are gone. */

@@ -81,7 +81,7 @@ export const fleet = (deps: FleetOptions): Controller<Deployment> => {
     const key = keyOf(object.metadata)
     const operator = running
     if (operator?.isDeletionUnexplained(key) === true) {
-      if (await isNamespaceDeleted(api, object.metadata.namespace)) operator.goesWithNamespace(key)
+      if (await isNamespaceDeleted(api, object)) operator.goesWithNamespace(key)
       else operator.deletedByPerson(key)
     }
     return operator?.areKeysDeleted(key) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL }
@@ -91,10 +91,12 @@ export const fleet = (deps: FleetOptions): Controller<Deployment> => {
 }
 
 /** @throws ApiError, NetworkError */
-const isNamespaceDeleted = async (api: Pick<Api, 'get'>, name = ''): Promise<boolean> => {
+const isNamespaceDeleted = async (api: Pick<Api, 'get'>, { metadata: object }: Deployment): Promise<boolean> => {
   try {
-    const namespace = await api.get(Namespace, name)
-    return namespace === undefined || namespace.metadata.deletionTimestamp !== undefined
+    const { metadata } = (await api.get(Namespace, object.namespace ?? '')) ?? {}
+    if (metadata === undefined || metadata.deletionTimestamp !== undefined) return true
+    // One that is younger was made in the place of its own, which was ended by force.
+    return Date.parse(metadata.creationTimestamp ?? '') > Date.parse(object.creationTimestamp ?? '')
   } catch (error) {
     // An operator of one namespace may not know: then the Deployment's own deletion is a person's word.
     if (isForbidden(error)) return false

@@ -10,6 +10,7 @@ interface Cluster {
   readonly id: string
   readonly client_token: string
   readonly region: string
+  readonly power: string
   readonly state: string
   readonly state_reason: string
   /** Milliseconds since the epoch. */
@@ -20,13 +21,20 @@ type Texts = Readonly<Record<string, string>>
 type Answer = readonly [status: number, body: unknown]
 
 /** What becomes of a state after SECONDS; the others stay. */
-const NEXT: Texts = { PROVISIONING: 'ACTIVE', STARTING: 'ACTIVE', STOPPING: 'STOPPED', DELETING: 'GONE' }
+const NEXT: Texts = {
+  PROVISIONING: 'ACTIVE',
+  STARTING: 'ACTIVE',
+  STOPPING: 'STOPPED',
+  DELETING: 'GONE',
+  'ACTIVE off': 'STOPPING',
+  'STOPPED on': 'STARTING',
+}
 const REGIONS = ['north', 'south']
 
 /** By id. */
 const clusters = new Map<string, Cluster>(FILE && existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : [])
 
-const keep = (cluster: Cluster, state = cluster.state, state_reason = ''): Cluster => {
+const keep = (cluster: Cluster, state = cluster.state, state_reason = cluster.state_reason): Cluster => {
   const changed = { ...cluster, state, state_reason, state_since: Date.now() }
   clusters.set(cluster.id, changed)
   return changed
@@ -35,7 +43,7 @@ const keep = (cluster: Cluster, state = cluster.state, state_reason = ''): Clust
 /** Work goes on by the clock, so a process that is killed holds none of it up. */
 const letTimePass = (): void => {
   for (const cluster of clusters.values()) {
-    const next = NEXT[cluster.state]
+    const next = NEXT[cluster.state] ?? NEXT[`${cluster.state} ${cluster.power}`]
     if (!next || Date.now() < cluster.state_since + Number(SECONDS) * 1000) continue
     if (next === 'GONE') clusters.delete(cluster.id)
     else if (REGIONS.includes(cluster.region)) keep(cluster, next)
@@ -47,20 +55,18 @@ const byToken = (token: string) => [...clusters.values()].find(({ client_token }
 
 const refuse = (status: number, code: string, message: string): Answer => [status, { error: { code, message } }]
 
-const create = ({ client_token, region }: Texts): Answer => {
+const create = ({ client_token, region, power = 'on' }: Texts): Answer => {
   if (!client_token || !region) return refuse(400, 'invalid_request', 'client_token and region are missing')
   const known = byToken(client_token)
   if (known) return [202, known]
   if (clusters.size >= Number(QUOTA)) return refuse(422, 'quota_exceeded', `${QUOTA} clusters are all you may have`)
   const id = `cl-${randomUUID().slice(0, 8)}`
-  return [202, keep({ id, client_token, region, state: 'PROVISIONING', state_reason: '', state_since: 0 })]
+  return [202, keep({ id, client_token, region, power, state: 'PROVISIONING', state_reason: '', state_since: 0 })]
 }
 
-const change = (cluster: Cluster, { power }: Texts): Answer => {
+const change = (cluster: Cluster, { power = cluster.power }: Texts): Answer => {
   if (cluster.state === 'DELETING') return refuse(409, 'conflict', `${cluster.id} is being deleted`)
-  if (cluster.state === 'ACTIVE' && power === 'off') return [202, keep(cluster, 'STOPPING')]
-  if (cluster.state === 'STOPPED' && power === 'on') return [202, keep(cluster, 'STARTING')]
-  return [202, cluster]
+  return [202, power === cluster.power ? cluster : keep({ ...cluster, power })]
 }
 
 const handOut = ({ id, state }: Cluster): Answer => {
@@ -80,18 +86,12 @@ const answer = ({ method, url = '', headers }: IncomingMessage, body: Texts): An
   const [, by, key = '', kubeconfig = ''] = /^\/v1\/clusters\/(by-token\/)?([^/]+)(\/kubeconfig)?$/.exec(url) ?? []
   const cluster = by ? byToken(key) : clusters.get(key)
   if (!cluster) return refuse(404, 'not_found', 'there is no such cluster')
-  switch (method + kubeconfig) {
-    case 'GET/kubeconfig':
-      return handOut(cluster)
-    case 'GET':
-      return [200, cluster]
-    case 'PUT':
-      return change(cluster, body)
-    case 'DELETE':
-      return [202, cluster.state === 'DELETING' ? cluster : keep(cluster, 'DELETING')]
-    default:
-      return refuse(405, 'method_not_allowed', `${url} does not take ${method}`)
-  }
+  const asked = `${method}${kubeconfig}`
+  if (asked === 'GET/kubeconfig') return handOut(cluster)
+  if (asked === 'GET') return [200, cluster]
+  if (asked === 'PUT') return change(cluster, body)
+  if (asked === 'DELETE') return [202, cluster.state === 'DELETING' ? cluster : keep(cluster, 'DELETING')]
+  return refuse(405, 'method_not_allowed', `${url} does not take ${method}`)
 }
 
 const parse = (text: string) => {

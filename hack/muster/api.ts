@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dump, load } from 'js-yaml'
-import { ADAPTERS, CLUSTERS, type Home, SENTINELS } from './managers.ts'
+import { ADAPTERS, CLUSTERS, type Home, SENTINELS, TASK_ACCOUNTS } from './managers.ts'
 import { authArgs } from './tokens.ts'
 
 /** Of kustomize/overlays/dev: makes the samples. */
@@ -49,6 +49,6 @@ export const apiArgs = async (
     [CLUSTERS.account]: 'editor',
     [DEVELOPER]: 'admin',
   })),
-  `--auth-task-accounts=${namespace}`,
+  `--auth-task-accounts=${TASK_ACCOUNTS}=${namespace}`,
   ...(natsUrl === undefined ? [] : [`--nats-url=${natsUrl}`]),
 ]

@@ -19,6 +19,9 @@ export interface Manager {
   readonly flags?: readonly string[]
 }
 
+/** The namespace of the ServiceAccounts that adapter tasks act as. */
+export const TASK_ACCOUNTS = 'hyperfleet-tasks'
+
 export const SENTINELS: Manager = {
   subject: 'Sentinels',
   controllers: 'sentinel',
@@ -32,7 +35,7 @@ export const ADAPTERS: Manager = {
   account: 'hyperfleet-adapter',
   everywhere: false,
   tokenFlag: '--hyperfleet-api-token-file',
-  flags: [`--adapter-token-audience=${AUDIENCE}`],
+  flags: [`--adapter-token-audience=${AUDIENCE}`, `--adapter-accounts-namespace=${TASK_ACCOUNTS}`],
 }
 export const POOLS: Manager = {
   subject: 'pools',

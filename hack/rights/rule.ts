@@ -11,7 +11,7 @@ export interface PolicyRule {
 /** A Role or ClusterRole. */
 export interface RoleManifest {
   readonly kind: string
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly rules?: readonly PolicyRule[]
 }
 

@@ -15,6 +15,7 @@ import {
 import type { NatsConnection, QueuedIterator, Status } from '@nats-io/transport-node'
 import { AbortScope } from '../abort/abort-scope.ts'
 import { messageOf } from '../errors/message-of.ts'
+import { detach } from '../process/detach.ts'
 import { type ForeignHeaders, foreignHeaders } from './foreign-headers.ts'
 import { keyIn, streamOf, subjectOf } from './kv-subjects.ts'
 import { NatsProblem } from './problem.ts'
@@ -56,7 +57,7 @@ const kindOf = (headers: ForeignHeaders): Pick<BucketEntry, 'kind' | 'problem'> 
   return { kind: 'Unreadable', problem: `it is no operation of a bucket: ${JSON.stringify(operation.slice(0, 50))}` }
 }
 
-/** Entries as they come, until it is stopped or the connection breaks. @param keys A pattern of subjects. @param from The first revision; the last one of each key when undefined. @throws what NATS answers */
+/** Entries as they come, until it is stopped, the connection breaks, or some are lost. @param keys A pattern of subjects. @param from The first revision; the last one of each key when undefined. @throws what NATS answers */
 export const openEntries = async (
   connection: NatsConnection,
   bucket: string,
@@ -67,7 +68,19 @@ export const openEntries = async (
     filter_subjects: [subjectOf(bucket, keys)],
     ...(from === undefined ? { deliver_policy: DeliverPolicy.LastPerSubject } : { opt_start_seq: from }),
   })
-  return consumer.consume()
+  const messages = await consumer.consume()
+  detach('watching for lost entries', stopWhenLost(messages))
+  return messages
+}
+
+/**
+ * The last ones that a server sent may be lost between it and the server of the connection, which stays: what comes next would show that, but
+ * nothing may. The server says now and then how many it has sent.
+ */
+const stopWhenLost = async (messages: ConsumerMessages): Promise<void> => {
+  for await (const status of messages.status())
+    if (status.type === 'heartbeat' && status.lastConsumerSequence > messages.getProcessed() + messages.getPending())
+      messages.stop()
 }
 
 /** What was written last, as the server that leads the bucket has it: what is read may come from one that lags behind. */
@@ -128,7 +141,7 @@ export const readEntries = async (
       if (end.isReached) break
     }
     stop()
-    if (!end.isReached) throw new Error('the connection to NATS broke')
+    if (!end.isReached) throw new Error('the connection to NATS broke, or entries were lost on their way')
   }
   const ask = async (): Promise<void> => {
     const manager = await jetstreamManager(connection, { checkAPI: false })

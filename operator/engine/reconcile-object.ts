@@ -1,3 +1,4 @@
+import { ApiError, isConflict } from '../client/errors.ts'
 import { type Cause, detectCause, hasFinalizer } from '../model/cause.ts'
 import { monotonic } from '../model/clock.ts'
 import { declaredStateOf } from '../model/declared-state.ts'
@@ -122,11 +123,29 @@ const ensureFinalizer = async <O extends KubeObject>(
     first.finalizers((list, { metadata }) =>
       list.includes(finalizer) || metadata.deletionTimestamp !== undefined ? list : [...list, finalizer],
     )
-    return env.write(state, object, first)
+    try {
+      return await env.write(state, object, first)
+    } catch (error) {
+      if (error instanceof ApiError && !isConflict(error)) tellRefusedFinalizer(env, object, error)
+      throw error
+    }
   }
   if (!needed && there) patch.finalizers((list) => list.filter((other) => other !== finalizer))
   return object
 }
+
+/** Where a person looks: without it no handler would say anything of the object. RUNTIME-76. */
+const tellRefusedFinalizer = <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  object: O,
+  { message }: ApiError,
+): void =>
+  env
+    .events(object)
+    .warning(
+      'FinalizerNotAdded',
+      `nothing is done for it, because the finalizer ${env.definition.finalizer} can’t be added: ${message}; it is tried again`,
+    )
 
 const causeOf = <O extends KubeObject>(env: DaemonEnvironment<O>, state: ObjectState<O>, object: O): Cause<O> => {
   const { changes, finalizer } = env.definition

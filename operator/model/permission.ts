@@ -7,8 +7,8 @@ export interface Permission {
   readonly verbs: readonly string[]
   /** Only on the object of this name. */
   readonly name?: string
-  /** Default: the namespace that is watched. Home is the one that this process keeps its Lease in. */
-  readonly scope?: 'Cluster' | 'Home'
+  /** Default: the namespace that is watched. Home is the one that this process keeps its Lease in, TaskAccounts that of the accounts that tasks act as. */
+  readonly scope?: 'Cluster' | 'Home' | 'TaskAccounts'
 }
 
 /** `get, patch sentinelconfigs.hyperfleet.redhat.com/status`, for messages. */

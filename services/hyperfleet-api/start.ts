@@ -14,7 +14,7 @@ import { DEFAULT_REQUEST_TIMEOUTS } from './http/transport.ts'
 import type { Metrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
 import { type Closers, openService } from './open-service.ts'
-import { openAuthenticator, openCertificate } from './optional-components.ts'
+import { keepOrigins, openAuthenticator, openCertificate } from './optional-components.ts'
 import { type ApiOptions, buildOf, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
 
@@ -53,6 +53,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
   try {
     const stopping = new AbortController()
     const { service, metrics } = await openService(options, { entities, specs }, stopping.signal, closers)
+    await keepOrigins(authenticator, service.database, options)
     const server = buildServer(options, service, metrics, { authenticator, certificate })
     const probes = await serve(options, { server, service, metrics, certificate, stopping }, closers)
     const url = urlOf(server.server, options.tls === undefined ? 'http' : 'https')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import type { ControllerName } from '#cmd/manager/controllers.ts'
 import { rightsByController } from '#cmd/manager/controllers.ts'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import type { RoleManifest } from '#hack/rights/rule.ts'
 import type { ControlPlane } from './controlplane.ts'
 
@@ -19,12 +20,13 @@ const FOLDER = join(import.meta.dirname, '../../kustomize/base/rbac')
 /**
  * Makes the ServiceAccount of a controller in a namespace of the test, with the rights that are delivered and no others.
  * @param within only in that namespace, although what is delivered holds in all of them
+ * @param taskAccounts the namespace in which it has the rights over the accounts of tasks
  */
 export const accountOf = async (
   plane: ControlPlane,
   controller: ControllerName,
   namespace: string,
-  { within = false }: { readonly within?: boolean } = {},
+  { within = false, taskAccounts = namespace }: { readonly within?: boolean; readonly taskAccounts?: string } = {},
 ): Promise<Account> => {
   const { testAccount: name } = rightsByController[controller]
   const subjects = [{ kind: 'ServiceAccount', name, namespace }]
@@ -32,10 +34,13 @@ export const accountOf = async (
   const manifests = loadAll(await readFile(join(FOLDER, `${controller}.yaml`), 'utf8')) as RoleManifest[]
   for (const { kind, metadata, rules } of manifests) {
     if (kind !== 'Role' && kind !== 'ClusterRole') continue
+    const isOfTaskAccounts = metadata.namespace === TASK_ACCOUNTS
     // A ClusterRole belongs to no namespace: this one is of this test only.
-    const role = kind === 'Role' ? metadata.name : `${metadata.name}-${namespace}`
+    const suffix = kind === 'ClusterRole' ? `-${namespace}` : isOfTaskAccounts ? '-task-accounts' : ''
+    const role = `${metadata.name}${suffix}`
+    const place = isOfTaskAccounts ? taskAccounts : namespace
     const pathOf = (of: 'Role' | 'ClusterRole', plural: string) =>
-      of === 'Role' ? `${RBAC}/namespaces/${namespace}/${plural}` : `${RBAC}/cluster${plural}`
+      of === 'Role' ? `${RBAC}/namespaces/${place}/${plural}` : `${RBAC}/cluster${plural}`
     await plane.rest('POST', pathOf(kind, 'roles'), { metadata: { name: role }, rules })
     await plane.rest('POST', pathOf(within ? 'Role' : kind, 'rolebindings'), {
       metadata: { name: role },

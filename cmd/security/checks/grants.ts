@@ -1,6 +1,6 @@
 /** Subjects and their rights in a namespace, by the objects of RBAC. */
 import type { Subject } from '#apis/kubernetes.ts'
-import { NAMESPACE, nameOf, type Objects, type Rule } from '../model.ts'
+import { NAMESPACE, nameOf, type Objects, type Rule, TASK_ACCOUNTS_NAMESPACE } from '../model.ts'
 
 export const RBAC_KINDS = ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'] as const
 export type RbacObjects = Pick<Objects, (typeof RBAC_KINDS)[number]>
@@ -106,13 +106,15 @@ const isKubernetes = (subject: string): boolean =>
     subject,
   )
 
-/** Subjects that may do everything, and so are held by nothing here: no group of all users, and no account of Muster's namespace. */
+const OWN = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE].map((namespace) => `system:serviceaccount:${namespace}:`)
+
+/** Subjects that may do everything, and so are held by nothing here: no group of all users, and no account of Muster or of a task. */
 export const administratorsOf = (holders: readonly Holder[]): ReadonlySet<string> =>
   new Set(
     holders
       .filter(({ isEverywhere, rules }) => isEverywhere && rules.some(isAll))
       .map(({ subject }) => subject)
-      .filter((subject) => !ALL_USERS.has(subject) && !subject.startsWith(`system:serviceaccount:${NAMESPACE}:`)),
+      .filter((subject) => !ALL_USERS.has(subject) && !OWN.some((prefix) => subject.startsWith(prefix))),
   )
 
 export const isTrusted = (subject: string, administrators: ReadonlySet<string>): boolean =>

@@ -1,13 +1,13 @@
 /** Every check of `muster security check`. Decisions over what was read, without I/O. */
 import type { Check } from '../model.ts'
 import { projectsCheck } from './argocd.ts'
+import { claimChecks } from './claims.ts'
 import { natsUsersCheck } from './nats.ts'
 import { defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { namespaceCheck, podsCheck } from './pods.ts'
 import { bindingsCheck, policiesCheck } from './policies.ts'
 import { rightsChecks } from './rights.ts'
 import { settingsChecks } from './settings.ts'
-import { objectChecks } from './tasks.ts'
 
 export interface CheckSettings {
   /** Names as RBAC has them; groups as `group:NAME`. */
@@ -18,7 +18,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   policiesCheck,
   bindingsCheck,
   ...rightsChecks(trustedSubjects),
-  ...objectChecks,
+  ...claimChecks,
   namespaceCheck,
   podsCheck,
   defaultDenyCheck,

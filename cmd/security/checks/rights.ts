@@ -1,5 +1,13 @@
 import { LINES, type Line } from '../lines.ts'
-import { ADMIN_NAMESPACE, type Check, defineCheck, nameOf, type Part } from '../model.ts'
+import {
+  ADMIN_NAMESPACE,
+  type Check,
+  defineCheck,
+  NAMESPACE,
+  nameOf,
+  type Part,
+  TASK_ACCOUNTS_NAMESPACE,
+} from '../model.ts'
 import {
   type Access,
   ALL_USERS,
@@ -120,25 +128,40 @@ const textOf = (grants: readonly Grant[]): string =>
     })
     .join('; ')
 
-const shippedHolders = (parts: readonly Part[]): readonly Holder[] => parts.flatMap(({ objects }) => holdersOf(objects))
+const shippedHolders = (parts: readonly Part[], place: string): readonly Holder[] =>
+  parts.flatMap(({ objects }) => holdersOf(objects, place))
 
 const TAKE_AWAY = 'take the right or the binding away, or name the subject in --trusted-subjects if it is meant'
 
-/** No subject but administrators has more than the install gives it. SECURITY-10. */
+/** By which a subject acts as an account of the namespace, or makes one. */
+const ACTS_AS: ReadonlySet<string> = new Set(['rights-impersonate', 'rights-pods', 'rights-accounts', 'rights-roles'])
+
+/**
+ * No subject but administrators has more than the install gives it, in Muster's namespace; nor may it act as the accounts of tasks, or make
+ * some, by a binding in theirs. SECURITY-10.
+ */
 const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>): Check =>
-  defineCheck(id, RBAC_KINDS, (objects, parts) => {
-    const holders = holdersOf(objects)
-    const shipped = shippedHolders(parts)
-    const administrators = new Set([...administratorsOf(holders), ...trusted])
-    return holders
-      .filter(({ subject }) => !isTrusted(subject, administrators))
-      .flatMap((holder) => {
-        const grants = grantsOf(holder.rules, accesses).filter((grant) => !isShipped(grant, holder, shipped, accesses))
-        if (grants.length === 0) return []
-        const { subject, by } = holder
-        return [{ line, where: by, what: `${subject} may ${textOf(grants)}`, todo: TAKE_AWAY }]
-      })
-  })
+  defineCheck(id, RBAC_KINDS, (objects, parts) =>
+    (ACTS_AS.has(id) ? [NAMESPACE, TASK_ACCOUNTS_NAMESPACE] : [NAMESPACE]).flatMap((place) => {
+      const holders = holdersOf(objects, place)
+      const shipped = shippedHolders(parts, place)
+      const administrators = new Set([...administratorsOf(holders), ...trusted])
+      return (
+        holders
+          .filter(({ subject }) => !isTrusted(subject, administrators))
+          // Those hold in Muster's namespace as well.
+          .filter(({ isEverywhere }) => place === NAMESPACE || !isEverywhere)
+          .flatMap((holder) => {
+            const grants = grantsOf(holder.rules, accesses).filter(
+              (grant) => !isShipped(grant, holder, shipped, accesses),
+            )
+            if (grants.length === 0) return []
+            const { subject, by } = holder
+            return [{ line, where: by, what: `${subject} may ${textOf(grants)}`, todo: TAKE_AWAY }]
+          })
+      )
+    }),
+  )
 
 /**
  * No subject has tokens of the administrator's account by a binding in its namespace, as it is shipped. Bindings in the cluster are looked

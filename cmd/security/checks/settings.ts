@@ -1,7 +1,7 @@
 /** What the API and the managers are told by their flags. SECURITY-6. */
 import { spelled, variableOf } from '../../flag.ts'
 import { LINES } from '../lines.ts'
-import { type Check, type Container, defineCheck, type Finding, NAMESPACE } from '../model.ts'
+import { type Check, type Container, defineCheck, type Finding, NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '../model.ts'
 import { containersOf, WORKLOAD_KINDS, workloadsOf } from './pods.ts'
 
 /** What a flag is given as, as text: by an argument, else by its variable. `given` when a Secret or ConfigMap has it. */
@@ -88,6 +88,28 @@ const taskIdentity = settingsCheck('task-identity', ['manager'], (container) => 
   }
 })
 
+/** SECURITY-9. */
+const taskAccounts = settingsCheck('task-accounts', ['manager'], (container) => {
+  const namespace = settingOf(container, 'adapterAccountsNamespace')
+  if (!controllersOf(container).includes('adapter') || (namespace !== undefined && namespace !== NAMESPACE))
+    return undefined
+  return {
+    line: LINES.taskAccount,
+    what: `without --adapter-accounts-namespace tasks act as accounts of ${NAMESPACE}, and Muster’s own are among them`,
+    todo: `add --adapter-accounts-namespace=${TASK_ACCOUNTS_NAMESPACE}, as kustomize/adapter has it, and make the accounts there`,
+  }
+})
+
+const apiTaskAccounts = settingsCheck('api-task-accounts', ['api'], (container) => {
+  const listed = (settingOf(container, 'authTaskAccounts') ?? '').split(',').map((text) => text.split('=')[0]?.trim())
+  if (!listed.includes(NAMESPACE)) return undefined
+  return {
+    line: LINES.adapter,
+    what: `every account of ${NAMESPACE} without another role reports for the adapter of its name`,
+    todo: `write MUSTER_AUTH_TASK_ACCOUNTS=${TASK_ACCOUNTS_NAMESPACE}=${NAMESPACE}, as kustomize/base/api has it`,
+  }
+})
+
 /** Where Kubernetes and our manifests put tokens and keys. */
 const SECRET_FOLDERS = ['/var/run/secrets', '/run/secrets', '/etc/nats', '/etc/muster-nats']
 
@@ -123,6 +145,8 @@ export const settingsChecks: readonly Check[] = [
   apiDefaultRoles,
   apiAdministrators,
   taskIdentity,
+  taskAccounts,
+  apiTaskAccounts,
   taskFiles,
   natsTls,
 ]

@@ -3,9 +3,10 @@ import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterta
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
+import type { Transport } from '#operator/client/transport.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import type { Access } from '../access.ts'
-import type { AccountTokens } from '../http/account-tokens.ts'
+import type { Account, AccountTokens } from '../http/account-tokens.ts'
 import type { ApiTime } from '../http/api-time.ts'
 import type { BearerToken } from '../http/bearer-token.ts'
 import { HttpClient } from '../http/client.ts'
@@ -19,6 +20,8 @@ export interface ConnectionDeps {
   /** Of this program, for `User-Agent`. */
   readonly version: string
   readonly access: Access
+  /** Of the ServiceAccounts that tasks act as; that of each task when undefined. ADAPTER-51. */
+  readonly accountsNamespace: string | undefined
   /** Undefined when tasks show no tokens of their own. */
   readonly accountTokens: AccountTokens | undefined
   /** What the API server serves. It asks with the daemon's lease, and so ends with it. */
@@ -32,16 +35,26 @@ export interface TaskConnections {
 
 export const userAgentOf = (name: string, version: string): string => `muster-adapter/${version} (${name})`
 
+/** The ServiceAccount that a task acts as. */
+export const accountOf = (
+  { spec, namespace = 'default' }: DaemonContext<AdapterTask>,
+  { accountsNamespace = namespace }: Pick<ConnectionDeps, 'accountsNamespace'>,
+): Account => ({ namespace: accountsNamespace, name: spec.serviceAccountName })
+
 /** The API server in the name of the task's ServiceAccount. */
-export const impersonatedApi = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({
-  transport: impersonating(api.transport, serviceAccountUser(namespace, spec.serviceAccountName)),
-})
+export const impersonatedApi = (
+  context: DaemonContext<AdapterTask>,
+  deps: Pick<ConnectionDeps, 'accountsNamespace'>,
+): { readonly transport: Transport } => {
+  const { namespace, name } = accountOf(context, deps)
+  return { transport: impersonating(context.api.transport, serviceAccountUser(namespace, name)) }
+}
 
 /** By which the HyperFleet API knows the task. */
 export const accountTokenOf = (
-  { api, spec, namespace = 'default' }: DaemonContext<AdapterTask>,
-  { accountTokens }: Pick<ConnectionDeps, 'accountTokens'>,
-): BearerToken | undefined => accountTokens?.of(api.transport, namespace, spec.serviceAccountName)
+  context: DaemonContext<AdapterTask>,
+  deps: Pick<ConnectionDeps, 'accountsNamespace' | 'accountTokens'>,
+): BearerToken | undefined => deps.accountTokens?.of(context.api.transport, accountOf(context, deps))
 
 /**
  * To be closed. @param time told what the HyperFleet API says of it; its clock is that of the runs
@@ -72,7 +85,7 @@ export const connectTask = (
       inventories: inventoriesOf(object, api.transport, clock),
       apiClient: caller,
       externalClient: new HttpClient({ roundTrip: external.roundTrip, clock, timeoutMs }),
-      transport: impersonatedApi(context).transport,
+      transport: impersonatedApi(context, deps).transport,
       kinds: kinds(context),
       access,
       config: {

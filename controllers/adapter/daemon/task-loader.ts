@@ -41,7 +41,7 @@ export class TaskLoader {
     const { generation } = object.metadata
     try {
       const { task, text, problem, hints } = await readTask(spec, {
-        api: impersonatedApi(this.#context),
+        api: impersonatedApi(this.#context, this.#deps),
         namespace: this.#context.namespace ?? 'default',
         access: this.#deps.access,
         languages: taskLanguages(() => this.#time.clock.now()),

@@ -44,7 +44,7 @@ test('ADAPTER-105: whatever happens, a token that is shown is the newest and has
     fc.asyncProperty(steps, async (done: readonly Step[]) => {
       const clock = manualClock()
       const { server, transport } = tokenServer(clock)
-      const token = new AccountTokens('hyperfleet-api', clock).of(transport, 'tasks', 'dns')
+      const token = new AccountTokens('hyperfleet-api', clock).of(transport, { namespace: 'tasks', name: 'dns' })
       let shown: string | undefined
       for (const step of done) {
         if ('wait' in step) await clock.advance(step.wait)
@@ -68,7 +68,7 @@ test('ADAPTER-105: whatever happens, a token that is shown is the newest and has
 test('an API that refuses every token has one made for it every ten seconds, and no more', async () => {
   const clock = manualClock()
   const { server, transport } = tokenServer(clock)
-  const token = new AccountTokens('hyperfleet-api', clock).of(transport, 'tasks', 'dns')
+  const token = new AccountTokens('hyperfleet-api', clock).of(transport, { namespace: 'tasks', name: 'dns' })
   for (let second = 0; second < 60; second++) {
     token.reject(await token.read())
     await clock.advance(1_000)
@@ -80,7 +80,10 @@ test('ADAPTER-110: a token that can’t be made is asked for after growing, jitt
   const pausesOf = async (random: number) => {
     const clock = manualClock()
     const { server, transport } = tokenServer(clock)
-    const token = new AccountTokens('hyperfleet-api', clock, () => random).of(transport, 'tasks', 'dns')
+    const token = new AccountTokens('hyperfleet-api', clock, () => random).of(transport, {
+      namespace: 'tasks',
+      name: 'dns',
+    })
     server.isAway = true
     for (let tick = 0; tick < 1_000; tick++) {
       await expect(token.read()).rejects.toThrow('there is no token of the ServiceAccount dns: away')

@@ -18,6 +18,12 @@ const MIN_INTERVAL_MS = 10_000
 /** How long an account whose token could not be made is not asked about again. ADAPTER-110. */
 const PAUSE: Backoff = { initial: 1_000, factor: 2, max: 30_000, jitter: 0.2 }
 
+/** A ServiceAccount. */
+export interface Account {
+  readonly namespace: string
+  readonly name: string
+}
+
 interface IssuedToken {
   readonly text: string
   /** By a clock that only goes forward: what this machine or the API server takes for the time does not matter. Milliseconds. */
@@ -57,9 +63,9 @@ export class AccountTokens {
     this.#random = random
   }
 
-  /** @param transport as the manager, which may create tokens of the ServiceAccounts of the namespace */
-  of(transport: Transport, namespace: string, name: string): BearerToken {
-    const key = `${namespace}/${name}`
+  /** @param transport as the manager, which may create tokens of the ServiceAccounts of the account's namespace */
+  of(transport: Transport, account: Account): BearerToken {
+    const key = keyOf(account)
     return {
       read: async () => {
         const held = this.#issued.get(key)
@@ -72,7 +78,7 @@ export class AccountTokens {
           throw failure.error
         }
         try {
-          return (await this.#request(transport, namespace, name)).text
+          return (await this.#request(transport, account)).text
         } catch (error) {
           if (isUsable) return held.text
           throw error
@@ -90,11 +96,11 @@ export class AccountTokens {
   }
 
   /** Requests that need it at the same time wait for one. */
-  #request(transport: Transport, namespace: string, name: string): Promise<IssuedToken> {
-    const key = `${namespace}/${name}`
+  #request(transport: Transport, account: Account): Promise<IssuedToken> {
+    const key = keyOf(account)
     const underWay = this.#requests.get(key)
     if (underWay !== undefined) return underWay
-    const asked = this.#create(transport, namespace, name)
+    const asked = this.#create(transport, account)
       .then(
         (issued) => {
           this.#issued.set(key, issued)
@@ -102,7 +108,7 @@ export class AccountTokens {
           return issued
         },
         (cause: unknown) => {
-          const error = explain(cause, namespace, name)
+          const error = explain(cause, account)
           const count = (this.#failures.get(key)?.count ?? 0) + 1
           const until = monotonic(this.#clock) + backoffDelay(PAUSE, count, this.#random())
           this.#failures.set(key, { error, count, until })
@@ -114,7 +120,7 @@ export class AccountTokens {
     return asked
   }
 
-  async #create(transport: Transport, namespace: string, name: string): Promise<IssuedToken> {
+  async #create(transport: Transport, { namespace, name }: Account): Promise<IssuedToken> {
     const issuedAt = monotonic(this.#clock)
     const { spec, status } = await transport.request<TokenRequest>({
       method: 'POST',
@@ -135,7 +141,9 @@ export class AccountTokens {
   }
 }
 
-const explain = (error: unknown, namespace: string, name: string): NoTokenError => {
+const keyOf = ({ namespace, name }: Account): string => `${namespace}/${name}`
+
+const explain = (error: unknown, { namespace, name }: Account): NoTokenError => {
   const account = `the ServiceAccount ${name}`
   if (isNotFound(error))
     return new NoTokenError(

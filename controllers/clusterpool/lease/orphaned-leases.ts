@@ -7,6 +7,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
+import { isRestoring } from '../model/metadata.ts'
 import type { Lookup } from '../observe/indexes.ts'
 import { WriteCache } from '../observe/write-cache.ts'
 import { LEASE_GRACE_MS } from './lease.ts'
@@ -47,10 +48,12 @@ export const releaseOrphanedLeases = (caches: LeaseCaches, doing: SweepContext):
 
 /** As far as caches and the time tell; it costs no request while pools and clusters are there. */
 const mayBeOrphaned = (
-  { status }: ClusterDeploymentCustomization,
+  { metadata, status }: ClusterDeploymentCustomization,
   { pools, clusters }: Omit<LeaseCaches, 'leases'>,
   now: Date,
 ): boolean => {
+  // Its pool and its cluster may be about to come. POOL-52.
+  if (isRestoring(metadata)) return false
   const { clusterDeploymentRef: cluster, clusterPoolRef: pool } = status ?? {}
   if (cluster === undefined || clusters.get(keyOf(cluster)).length > 0) return false
   if (pool !== undefined && pools.get(keyOf(pool)).length > 0) return false
@@ -65,7 +68,7 @@ const releaseOrphanedLease = async (
   // A cache is no proof that a pool or a cluster is gone.
   const customization = await api.get(ClusterDeploymentCustomization, name, namespace)
   const { clusterDeploymentRef: cluster, clusterPoolRef: pool } = customization?.status ?? {}
-  if (customization === undefined || cluster === undefined) return
+  if (customization === undefined || cluster === undefined || isRestoring(customization.metadata)) return
   if (pool !== undefined && (await api.get(ClusterPool, pool.name, pool.namespace)) !== undefined) return
   if ((await api.get(ClusterDeployment, cluster.name, cluster.namespace)) !== undefined) return
   const objects = { customizations: [customization] }

@@ -47,7 +47,7 @@ export interface Observed {
   readonly absent: ReadonlySet<string>
   /** Claims that clusters name and that a GET did not find, with the time since when; milliseconds since the epoch. */
   readonly absentClaims: ReadonlyMap<string, number>
-  /** When the namespace of the pool and its claims was deleted; undefined when it was not, or nothing of it is being deleted. */
+  /** When the namespace of the pool and its claims was deleted, 0 when it is gone; undefined when it was not, or nothing of it is being deleted. */
   readonly namespaceDeletedAt: number | undefined
   /** Deletions that no person asked for and that are too many at once (POOL-53); undefined when there are none. */
   readonly heldDeletions: HeldDeletions | undefined

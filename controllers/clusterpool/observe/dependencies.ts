@@ -18,7 +18,7 @@ export interface Dependencies {
   readonly template: InstallConfig | undefined
   /** Copied beside each cluster, because what refers to them there names no namespace. */
   readonly secrets: readonly Secret[]
-  /** When they were read, in milliseconds since the epoch. */
+  /** When they were read: milliseconds of a clock that only goes forward. */
   readonly readAt: number
 }
 
@@ -35,8 +35,8 @@ const ClusterImageSet = defineResource({
   subresources: [],
 })
 
-/** Reads what the pool refers to; nothing of it is watched. @throws ApiError, NetworkError */
-export const readDependencies = async (api: Api, pool: ClusterPool, now: Date): Promise<Dependencies> => {
+/** Reads what the pool refers to; nothing of it is watched. @param readAt as in Dependencies. @throws ApiError, NetworkError */
+export const readDependencies = async (api: Api, pool: ClusterPool, readAt: number): Promise<Dependencies> => {
   const { imageSetRef, pullSecretRef, installConfigSecretTemplateRef, platform } = pool.spec
   const missing: string[] = []
   const secrets: Secret[] = []
@@ -66,7 +66,7 @@ export const readDependencies = async (api: Api, pool: ClusterPool, now: Date): 
       missing.push(`${what}: ${installConfigSecretTemplateRef.name}: ${error.message}`)
     }
   }
-  return { missing, template, secrets, readAt: now.getTime() }
+  return { missing, template, secrets, readAt }
 }
 
 const textOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')

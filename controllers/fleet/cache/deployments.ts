@@ -68,6 +68,8 @@ export class DeploymentCache {
   seen(object: Deployment): void {
     const key = keyOf(object.metadata)
     if (this.#objects.get(key)?.metadata.uid !== object.metadata.uid) this.#forget(key)
+    // Its deletion is undone when etcd was restored from before it; the next one may be of another kind.
+    if (object.metadata.deletionTimestamp === undefined) this.#forgetDeletion(key)
     this.#objects.set(key, object)
     this.#refresh(key)
   }
@@ -79,10 +81,11 @@ export class DeploymentCache {
 
   deleted(object: Deployment): void {
     const key = keyOf(object.metadata)
+    // Only what is known of its deletion counts: that its finalizer is taken off by force asks for no program to be stopped.
+    const deletedUid = this.#deletedByPerson.get(key)
     this.#forget(key)
     this.#objects.delete(key)
-    const { deletionTimestamp, uid } = object.metadata
-    this.#options.state.deploymentDeleted(key, deletionTimestamp === undefined ? undefined : uid)
+    this.#options.state.deploymentDeleted(key, deletedUid)
   }
 
   /** A person deleted it, and not the namespace that it is in. FLEET-77. */
@@ -216,9 +219,13 @@ export class DeploymentCache {
     this.#faults.delete(key)
     this.#storeProblems.delete(key)
     this.#admittedByLeader.delete(key)
+    this.#lastViews.delete(key)
+    this.#forgetDeletion(key)
+  }
+
+  #forgetDeletion(key: string): void {
     this.#deletedByPerson.delete(key)
     this.#goingWithNamespace.delete(key)
-    this.#lastViews.delete(key)
   }
 
   #revisionsOf(object: Deployment): DeploymentRevisions | undefined {

@@ -83,7 +83,15 @@ describe('how it is', () => {
     ['Reconciling: Beginning: its revision is being stored', [undefined, inactive]],
     ['Reconciling: Beginning: its revision is being stored', [{}, undefined]],
     ['Stalled: Wrong: it is wrong', [{}, inactive, { fault: { reason: 'Wrong', message: 'it is wrong' } as never }]],
-    ['Stalled: RolloutSuspended: why', [{}, { phase: 'Suspended', message: 'why' }]],
+    // FLEET-39
+    [
+      'Stalled: RolloutSuspended: why: correct the spec, or go on in spite of it by another value of the annotation fleet.nationtech.io/resume',
+      [{}, { phase: 'Suspended', message: 'why' }],
+    ],
+    [
+      'Stalled: RolloutSuspended: why: correct the spec, go on in spite of it by another value of the annotation fleet.nationtech.io/resume, or take it back by fleet.nationtech.io/abort-revision=7',
+      [{}, { phase: 'Suspended', message: 'why', revision: 7, from: 6 }],
+    ],
     ['Reconciling: RolloutPaused: why', [{}, { phase: 'Paused', message: 'why' }]],
     ['Reconciling: WaitingForApproval: why', [{}, { phase: 'Waiting', message: 'why' }]],
     ['Reconciling: RollingOut: why', [{}, { phase: 'Active', message: 'why' }]],

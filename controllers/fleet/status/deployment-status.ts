@@ -3,6 +3,7 @@ import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nation
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { SpecFault } from '../cache/spec-fault.ts'
+import { ABORT_ANNOTATION, RESUME_ANNOTATION } from '../rollout/annotations.ts'
 import type { ConflictCounts } from '../state/slot-conflicts.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
 import { deploymentSlotConditions } from './multiple-owners.ts'
@@ -96,7 +97,7 @@ const explainReadiness = (input: DeploymentStatusInput): Claimed => {
   const { message = '' } = rollout
   switch (rollout.phase) {
     case 'Suspended':
-      return { type: 'Stalled', reason: 'RolloutSuspended', message }
+      return { type: 'Stalled', reason: 'RolloutSuspended', message: `${message}: ${waysOn(rollout)}` }
     case 'Paused':
       return { type: 'Reconciling', reason: 'RolloutPaused', message }
     case 'Waiting':
@@ -108,6 +109,15 @@ const explainReadiness = (input: DeploymentStatusInput): Claimed => {
     case 'Inactive':
       return explainFinished(aggregate)
   }
+}
+
+/** What a person may do about a batch that failed. FLEET-39. */
+const waysOn = ({ revision, from }: RolloutStatus): string => {
+  const resume = `go on in spite of it by another value of the annotation ${RESUME_ANNOTATION}`
+  // Only a revision that came after another one can be taken back.
+  return from === undefined
+    ? `correct the spec, or ${resume}`
+    : `correct the spec, ${resume}, or take it back by ${ABORT_ANNOTATION}=${revision}`
 }
 
 /** Devices that are offline are no reason not to be ready: some of a fleet always are. */

@@ -5,7 +5,7 @@ import { Problem } from '../problems/problem.ts'
 import { checkIdentity, type Grants, type Identity, readGrants, readIdentity } from './claims.ts'
 import { CLOCK_LEEWAY_SECONDS, INVALID_TOKEN, type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
-import { originsOf, qualify } from './origins.ts'
+import { type Origin, originsOf, qualify } from './origins.ts'
 import { ROLES } from './role.ts'
 import type { Headers } from './tenancy.ts'
 
@@ -24,6 +24,8 @@ export interface Principal extends Grants {
 }
 
 export interface Authenticator {
+  /** How callers of each issuer are told from those of others. */
+  readonly origins: readonly Origin[]
   /** The caller that sends a request. @throws Problem */
   authenticate(headers: Headers): Promise<Principal>
 }
@@ -38,6 +40,7 @@ export const createAuthenticator = async (
   rejectAmbiguous(issuers)
   const origins = originsOf(issuers.map(({ name, settings: { shortName } }) => ({ name, shortName })))
   return {
+    origins: issuers.map(({ name }, at) => ({ prefix: origins[at] ?? '', issuer: name })),
     authenticate: async (headers) => {
       const token = readBearerToken(headers.authorization)
       const name = readUnverifiedIssuer(token)

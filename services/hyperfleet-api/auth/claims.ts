@@ -1,6 +1,6 @@
 import type { BoundNames } from './bound-names.ts'
 import type { Role } from './role.ts'
-import { namesOfTaskAccount } from './task-account.ts'
+import { namesOfTaskAccount, type TaskAccounts } from './task-account.ts'
 
 /** The payload of a token. RFC 7519, section 4. */
 export type Claims = Readonly<Record<string, unknown>>
@@ -37,8 +37,8 @@ export interface RoleRules {
   readonly mappings: readonly RoleMapping[]
   /** What every caller with a good token has. */
   readonly defaultRoles: readonly Role[]
-  /** Namespaces of Kubernetes whose ServiceAccounts are those of adapter tasks. */
-  readonly taskNamespaces?: readonly string[] | undefined
+  /** Whose accounts are those of adapter tasks (API-104). */
+  readonly taskAccounts?: readonly TaskAccounts[] | undefined
 }
 
 const MAX_IDENTITY_CHARS = 256
@@ -78,7 +78,7 @@ export const readGrants = (
   rules: RoleRules & IdentityRules,
   known: readonly Role[],
 ): Grants => {
-  const { rolesClaim, groupsClaim, mappings, defaultRoles, identityClaim, taskNamespaces = [] } = rules
+  const { rolesClaim, groupsClaim, mappings, defaultRoles, identityClaim, taskAccounts = [] } = rules
   const named = rolesClaim === undefined ? [] : readNames(claims, rolesClaim)
   const groups = readNames(claims, groupsClaim)
   const isTrusted = identityClaim !== 'email' || hasVerifiedEmail(claims)
@@ -90,7 +90,7 @@ export const readGrants = (
   // By the token's own word alone: an identity may come from a claim that its holder writes. Whom a mapping gives roles is no task: the
   // managers have accounts in the namespace of the tasks.
   const hasRoles = matching.some(({ subject, roles }) => subject !== undefined && roles.length > 0)
-  const ofTask = hasRoles ? undefined : namesOfTaskAccount(claims.sub, taskNamespaces)
+  const ofTask = hasRoles ? undefined : namesOfTaskAccount(claims.sub, taskAccounts)
   const mapped: readonly RoleMapping[] =
     ofTask === undefined ? matching : [...matching, { roles: ['adapter'], ...ofTask }]
   return {

@@ -34,10 +34,10 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 export const CLOCK_LEEWAY_SECONDS = 30
 
 /** @throws ConfigError */
-const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles, taskNamespaces = [] }: IssuerSettings): void => {
+const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles, taskAccounts = [] }: IssuerSettings): void => {
   if ('url' in keys && !isSafeKeyUrl(keys.url))
     throw new ConfigError(`${keys.url}: keys come over https, or over http from this machine only`)
-  const isMapped = mappings.some(({ roles }) => roles.length > 0) || taskNamespaces.length > 0
+  const isMapped = mappings.some(({ roles }) => roles.length > 0) || taskAccounts.length > 0
   if (rolesClaim === undefined && !isMapped && defaultRoles.length === 0)
     throw new ConfigError('no caller would have a role: name a claim with roles, a mapping, or default roles')
 }

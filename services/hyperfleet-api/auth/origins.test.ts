@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { originsOf, qualify } from './origins.ts'
+import { checkOrigins, originsOf, qualify } from './origins.ts'
 
 const IN_CLUSTER = 'https://kubernetes.default.svc'
 const issuer = (name: string, shortName?: string) => ({ name, shortName })
@@ -61,5 +61,49 @@ describe('callers of several issuers', () => {
         if (!left.called.includes('/') && origins[left.of % origins.length] === '') expect(one).toBe(left.called)
       }),
     )
+  })
+})
+
+/** API-157. */
+describe('what stands before a caller’s name', () => {
+  const [A, B] = ['https://a', 'https://b']
+  const check = (issuers: Parameters<typeof originsOf>[0], recorded: Readonly<Record<string, string>>) => {
+    const prefixes = originsOf(issuers)
+    return checkOrigins(
+      issuers.map(({ name }, at) => ({ prefix: prefixes[at] ?? '', issuer: name })),
+      new Map(Object.entries(recorded)),
+    )
+  }
+
+  test.each<[string, Parameters<typeof originsOf>[0], Readonly<Record<string, string>>]>([
+    ['an issuer is added behind', [issuer(A), issuer(B)], { '': A }],
+    ['one with a name is added before', [issuer(B, 'new'), issuer(A)], { '': A }],
+    ['the order is another, and it has none', [issuer(B, 'new'), issuer(A)], { '': A, 'new/': B }],
+    ['it is given a name, and none is without', [issuer(A, 'old'), issuer(B, 'new')], { '': A }],
+    ['nothing was recorded', [issuer(B), issuer(A)], {}],
+  ])('stays: %s', (_, issuers, recorded) => {
+    expect(check(issuers, recorded)).toEqual([])
+  })
+
+  test.each<[string, Parameters<typeof originsOf>[0], Readonly<Record<string, string>>, RegExp]>([
+    [
+      'one without a name before it',
+      [issuer(B), issuer(A)],
+      { '': A },
+      /with nothing before .* https:\/\/b would .* name/,
+    ],
+    [
+      'and it is given a name itself',
+      [issuer(B), issuer(A, 'old')],
+      { '': A },
+      /callers of https:\/\/a were .* nothing/,
+    ],
+    ['a name is given on', [issuer(B, 'x'), issuer(A, 'y')], { 'x/': A }, /with x\/ before .* give it another name/],
+  ])('is not taken by another issuer: %s', (_, issuers, recorded, message) => {
+    expect(() => check(issuers, recorded)).toThrow(message)
+  })
+
+  test('is that of the next issuer where its own is listed no more', () => {
+    expect(check([issuer(B)], { '': A })).toEqual([{ prefix: '', issuer: B, former: A }])
   })
 })

@@ -29,6 +29,45 @@ export const originsOf = (issuers: readonly Named[]): readonly string[] => {
   throw new ConfigError(`two issuers are named ${twice.slice(0, -1)}: give each a name of its own, beside issuer_url`)
 }
 
+/** Of whose callers it is told. */
+export interface Origin {
+  /** What stands before their names; empty when nothing does. */
+  readonly prefix: string
+  /** What their tokens have as `iss`. */
+  readonly issuer: string
+}
+
+/** A prefix whose former issuer is listed no more. */
+export interface ReplacedOrigin extends Origin {
+  readonly former: string
+}
+
+/**
+ * Holds the issuers of today against those that have written: what stands before a caller's name tells of one issuer for good.
+ * @param recorded The issuer of each prefix, as it was at the start before. @returns prefixes whose issuer gave way to another
+ * @throws ConfigError when an issuer would have the prefix of another one that is listed too (API-157)
+ */
+export const checkOrigins = (
+  origins: readonly Origin[],
+  recorded: ReadonlyMap<string, string>,
+): readonly ReplacedOrigin[] => {
+  const listed = new Set(origins.map(({ issuer }) => issuer))
+  const replaced = origins.flatMap(({ prefix, issuer }) => {
+    const former = recorded.get(prefix) ?? issuer
+    return former === issuer ? [] : [{ prefix, issuer, former }]
+  })
+  const clash = replaced.find(({ former }) => listed.has(former))
+  if (clash === undefined) return replaced
+  const { prefix, issuer, former } = clash
+  const [has, remedy] =
+    prefix === ''
+      ? ['nothing', `write a name beside its issuer_url, in the file of --config, or list ${former} before it`]
+      : [prefix, 'give it another name']
+  throw new ConfigError(
+    `the callers of ${former} were written into created_by with ${has} before their names, and those of ${issuer} would be taken for them: ${remedy}`,
+  )
+}
+
 const withoutScheme = (issuer: string): string => issuer.replace(/^https?:\/\//, '').replace(/\/+$/, '')
 
 /**

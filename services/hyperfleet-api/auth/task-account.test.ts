@@ -4,9 +4,9 @@ import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import { isBoundTo } from './bound-names.ts'
 import { readGrants } from './claims.ts'
 import { ROLES } from './role.ts'
-import { namesOfTaskAccount } from './task-account.ts'
+import { namesOfTaskAccount, parseTaskAccounts } from './task-account.ts'
 
-const rules = { groupsClaim: 'groups', mappings: [], defaultRoles: [], taskNamespaces: ['tasks'] }
+const rules = { groupsClaim: 'groups', mappings: [], defaultRoles: [], taskAccounts: [parseTaskAccounts('tasks')] }
 const account = (namespace: string, name: string) => `system:serviceaccount:${namespace}:${name}`
 const grantsOf = (sub: string, more: object = {}) =>
   readGrants({ sub, ...more }, { identity: sub }, { ...rules, ...more }, ROLES)
@@ -17,6 +17,20 @@ test('API-104: the account of a task reports for the adapter of its name, and ta
     adapters: ['dns'],
     consumers: [consumerGroup('tasks', 'dns')],
   })
+})
+
+test('API-104: tasks may be in another namespace than their accounts', () => {
+  const taskAccounts = ['accounts=tasks', 'team'].map(parseTaskAccounts)
+  expect(grantsOf(account('accounts', 'dns'), { taskAccounts })).toEqual({
+    roles: ['adapter'],
+    adapters: ['dns'],
+    consumers: [consumerGroup('tasks', 'dns')],
+  })
+  expect(grantsOf(account('tasks', 'dns'), { taskAccounts })).toEqual({ roles: [], adapters: [], consumers: [] })
+})
+
+test.each(['', '=', 'a=', '=b', 'a=b=c', 'A', '*', 'a/b', ' a'])('API-104: %j is refused as a namespace', (text) => {
+  expect(() => parseTaskAccounts(text)).toThrow('write NAMESPACE, or ACCOUNTS=TASKS')
 })
 
 test.each([
@@ -63,7 +77,7 @@ test('API-104: no account acts for the adapter or the group of another one', () 
   const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?$/)
   fc.assert(
     fc.property(name, name, (one, other) => {
-      const names = namesOfTaskAccount(account('tasks', one), ['tasks'])
+      const names = namesOfTaskAccount(account('tasks', one), [parseTaskAccounts('tasks')])
       if (names === undefined) throw new Error(`${one} is an account`)
       expect(isBoundTo(names, { kind: 'adapter', name: other })).toBe(one === other)
       expect(isBoundTo(names, { kind: 'consumer', name: consumerGroup('tasks', other) })).toBe(one === other)

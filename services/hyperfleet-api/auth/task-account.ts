@@ -5,13 +5,33 @@ import type { BoundNames } from './bound-names.ts'
 /** What a token of a ServiceAccount has as `sub`. Kubernetes: service accounts, usernames. */
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:*]+)$/
 
+/** A namespace of Kubernetes whose ServiceAccounts are those of adapter tasks. */
+export interface TaskAccounts {
+  readonly accounts: string
+  /** Of the tasks. */
+  readonly tasks: string
+}
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/** `NAMESPACE`, or `ACCOUNTS=TASKS` where the tasks are in another one. @throws Error that says what to write */
+export const parseTaskAccounts = (text: string): TaskAccounts => {
+  const [accounts = '', tasks = accounts, ...more] = text.split('=')
+  if (more.length > 0 || ![accounts, tasks].every((name) => NAMESPACE.test(name)))
+    throw new Error(
+      `${JSON.stringify(text)} is no namespace: write NAMESPACE, or ACCOUNTS=TASKS where the tasks are in another one`,
+    )
+  return { accounts, tasks }
+}
+
 /**
  * The names that a task's account may act for: the adapter of the account's name, and the group of the task of that name.
  * @param namespaces whose accounts are those of tasks
  * @returns undefined when it is no such account
  */
-export const namesOfTaskAccount = (sub: unknown, namespaces: readonly string[]): BoundNames | undefined => {
+export const namesOfTaskAccount = (sub: unknown, namespaces: readonly TaskAccounts[]): BoundNames | undefined => {
   const [, namespace, name] = (typeof sub === 'string' && ACCOUNT.exec(sub)) || []
-  if (namespace === undefined || name === undefined || !namespaces.includes(namespace)) return undefined
-  return { adapters: [name], consumers: [consumerGroup(namespace, name)] }
+  const of = namespaces.filter(({ accounts }) => accounts === namespace)
+  if (name === undefined || of.length === 0) return undefined
+  return { adapters: [name], consumers: of.map(({ tasks }) => consumerGroup(tasks, name)) }
 }

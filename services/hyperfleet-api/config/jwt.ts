@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { IssuerSettings } from '../auth/issuer.ts'
 import { ROLES } from '../auth/role.ts'
+import { parseTaskAccounts, type TaskAccounts } from '../auth/task-account.ts'
 import { ConfigError } from './config-error.ts'
 
 /** `server.jwt`: issuers of tokens. The Go service's keys, and below them ours for roles, which the Go service has none of. */
@@ -40,7 +42,7 @@ const Issuer = Type.Object(
     groups_claim: Type.Optional(Text),
     role_mappings: Type.Optional(Type.Array(RoleMapping)),
     default_roles: Type.Optional(Roles),
-    /** Namespaces of Kubernetes whose ServiceAccounts are those of adapter tasks. */
+    /** Namespaces of Kubernetes whose ServiceAccounts are those of adapter tasks, as --auth-task-accounts has them. */
     task_accounts: Type.Optional(Type.Array(Text)),
   },
   { additionalProperties: false },
@@ -71,8 +73,16 @@ const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettin
   groupsClaim: config.groups_claim ?? 'groups',
   mappings: config.role_mappings ?? [],
   defaultRoles: config.default_roles ?? [],
-  taskNamespaces: config.task_accounts,
+  taskAccounts: config.task_accounts?.map((text, at) => parseAccounts(text, `${where}.task_accounts[${at}]`)),
 })
+
+const parseAccounts = (text: string, where: string): TaskAccounts => {
+  try {
+    return parseTaskAccounts(text)
+  } catch (error) {
+    throw new ConfigError(`${where}: ${messageOf(error)}`, { cause: error })
+  }
+}
 
 /** It stands before a `/`, in `created_by` and in logs. */
 const parseName = (name: string | undefined, where: string): string | undefined => {

@@ -11,6 +11,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   archive              records that are gone, as they were last, with their statuses
  *   takeovers            records that came from a Go service's database (takeover/), for good
+ *   issuer_origins       whose callers the prefixes of names in created_by tell of
  *   resource_counts      how many resources of a kind there are, kept by triggers
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
@@ -32,6 +33,7 @@ export interface Tables {
   adapter_statuses: AdapterStatusRow
   archive: ArchiveRow
   takeovers: TakeoverRow
+  issuer_origins: IssuerOriginRow
   status_log: StatusLogRow
   changes: ChangeRow
   change_floor: ChangeFloorRow
@@ -136,6 +138,13 @@ export interface TakeoverRow {
   /** Of the record as the source had it, SHA-256 in hex. */
   digest: string
   time: Timestamp
+}
+
+export interface IssuerOriginRow {
+  /** What stands before a caller's name; '' where nothing does. */
+  prefix: string
+  /** What the tokens of these callers have as `iss`. */
+  issuer: string
 }
 
 export interface StatusLogRow {

@@ -33,7 +33,10 @@ const requestsFor = (name: string) =>
 
 test('ADAPTER-105: a token is the account’s, for the HyperFleet API alone, lives for minutes and is shared by those who ask at once', async () => {
   await account('one')
-  const token = new AccountTokens('hyperfleet-api', manualClock()).of(transport, world.namespace, 'one')
+  const token = new AccountTokens('hyperfleet-api', manualClock()).of(transport, {
+    namespace: world.namespace,
+    name: 'one',
+  })
   const [first, second] = await Promise.all([token.read(), token.read()])
   expect(await token.read()).toBe(first)
   expect(second).toBe(first)
@@ -49,7 +52,7 @@ test('ADAPTER-105: a token is the account’s, for the HyperFleet API alone, liv
 test('ADAPTER-105: it is renewed before its end, by a clock that no one sets, and used to its end where that fails', async () => {
   await account('two')
   const clock = manualClock()
-  const token = new AccountTokens('hyperfleet-api', clock).of(transport, world.namespace, 'two')
+  const token = new AccountTokens('hyperfleet-api', clock).of(transport, { namespace: world.namespace, name: 'two' })
   const first = await token.read()
   await clock.advance(7 * MINUTE_MS)
   expect(await token.read()).toBe(first)
@@ -73,7 +76,7 @@ test('ADAPTER-105: it is renewed before its end, by a clock that no one sets, an
 test('ADAPTER-105: one that the API does not take is asked for anew, but not with every refusal', async () => {
   await account('three')
   const clock = manualClock()
-  const token = new AccountTokens('hyperfleet-api', clock).of(transport, world.namespace, 'three')
+  const token = new AccountTokens('hyperfleet-api', clock).of(transport, { namespace: world.namespace, name: 'three' })
   const first = await token.read()
   expect(token.reject(first)).toBe(false)
   await clock.advance(MINUTE_MS)
@@ -88,13 +91,13 @@ test('ADAPTER-105: one that the API does not take is asked for anew, but not wit
 test('ADAPTER-105: where the manager may not make them, the message says what to give it', async () => {
   const namespace = await world.plane.namespace('other')
   await world.plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'four' } })
-  const token = new AccountTokens('hyperfleet-api', manualClock()).of(transport, namespace, 'four')
+  const token = new AccountTokens('hyperfleet-api', manualClock()).of(transport, { namespace, name: 'four' })
   await expect(token.read()).rejects.toThrow('the right to create serviceaccounts/token')
 })
 
 test('ADAPTER-110: an account that is not there is not asked about with every request, and is found once it is made', async () => {
   const clock = manualClock()
-  const token = new AccountTokens('hyperfleet-api', clock).of(transport, world.namespace, 'five')
+  const token = new AccountTokens('hyperfleet-api', clock).of(transport, { namespace: world.namespace, name: 'five' })
   for (let request = 0; request < 20; request++) await expect(token.read()).rejects.toThrow('five is not there')
   expect(requestsFor('five')).toBe(1)
   await account('five')

@@ -36,6 +36,8 @@ export interface Condition {
 export interface AdapterWorld extends AsyncDisposable {
   readonly plane: ControlPlane
   readonly namespace: string
+  /** The namespace of the accounts that tasks act as. */
+  readonly accounts: string
   /** Of the HyperFleet API. */
   readonly url: string
   /** As admin. */
@@ -77,19 +79,22 @@ export interface AdapterWorldOptions {
   readonly natsUrl?: string
   /** The kinds of the API; Cluster and NodePool when absent. */
   readonly entities?: readonly EntityConfig[]
+  /** The accounts of tasks are in a namespace of their own, as kustomize/ has it. */
+  readonly accountsApart?: boolean
   /** Which callers the API takes; all, without a token, when this is left out. The ServiceAccount `hyperfleet-developer` must be its admin. */
-  readonly issuer?: (plane: ControlPlane, namespace: string) => Promise<IssuerSettings>
+  readonly issuer?: (plane: ControlPlane, namespace: string, accounts: string) => Promise<IssuerSettings>
 }
 
 export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<AdapterWorld> => {
-  const { plane = await sharedControlPlane(), natsUrl, entities, issuer } = options
+  const { plane = await sharedControlPlane(), natsUrl, entities, issuer, accountsApart = false } = options
   const namespace = await plane.namespace('adapter')
-  const account = await accountOf(plane, 'adapter', namespace)
-  await grantEverything(plane, namespace)
+  const accounts = accountsApart ? await plane.namespace('accounts') : namespace
+  const account = await accountOf(plane, 'adapter', namespace, { taskAccounts: accounts })
+  await grantEverything(plane, accounts)
   const kubeconfig = await account.kubeconfig()
   const transport = await plane.transport()
   const kube = createApi(transport)
-  const issuers = issuer && [await issuer(plane, namespace)]
+  const issuers = issuer && [await issuer(plane, namespace, accounts)]
   const api = await start({
     listen: { host: '127.0.0.1', port: 0 },
     clock: systemClock,
@@ -128,6 +133,7 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
   return {
     plane,
     namespace,
+    accounts,
     url: api.url,
     kube,
     task,
@@ -186,7 +192,14 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
       const lines: string[] = []
       const identity = `replica-${running.length}`
       const controllers = [
-        adapter({ clock: systemClock, registry, version: 'test', hyperfleetApiUrl: api.url, ...deps }),
+        adapter({
+          clock: systemClock,
+          registry,
+          version: 'test',
+          hyperfleetApiUrl: api.url,
+          ...(accountsApart && { accountsNamespace: accounts }),
+          ...deps,
+        }),
       ]
       const log = recorder(lines)
       const manager = await runOperator(other ?? kubeconfig, { controllers, namespaces: [namespace], log, identity })

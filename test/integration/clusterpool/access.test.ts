@@ -6,6 +6,7 @@ import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
+import { systemClock } from '#operator/index.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
 
@@ -139,26 +140,34 @@ test('the pull secret is copied to the cluster, and the install-config is made f
   })
 })
 
-test('POOL-51: a cluster is made of what its pool refers to as that is now, however lately it was read', async () => {
-  await using the = await poolWorld()
-  const { namespace } = the
-  const pull = (auths: object) => ({ '.dockerconfigjson': JSON.stringify({ auths }) })
-  await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: pull({ former: {} }) })
-  await the.start()
-  await the.pool('pool', { pullSecretRef: { name: 'pull' } })
-  await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }))
-  const former = new Set((await the.clusters('pool')).map(({ metadata }) => metadata.name))
+test.each([
+  ['', 0],
+  [', and though the clock was set back since', -3_600_000],
+])(
+  'POOL-51: a cluster is made of what its pool refers to as that is now, however lately it was read%s',
+  async (_, by) => {
+    await using the = await poolWorld()
+    const { namespace } = the
+    const pull = (auths: object) => ({ '.dockerconfigjson': JSON.stringify({ auths }) })
+    await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: pull({ former: {} }) })
+    let setBy = 0
+    await the.start({ clock: { ...systemClock, now: () => new Date(Date.now() + setBy) } })
+    await the.pool('pool', { pullSecretRef: { name: 'pull' } })
+    await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }))
+    const former = new Set((await the.clusters('pool')).map(({ metadata }) => metadata.name))
+    setBy = by
 
-  await the.api.patch(Secret, { name: 'pull', namespace, type: 'merge', body: { stringData: pull({ present: {} }) } })
-  await the.claim('mine', 'pool')
-  const made = await eventually(async () => {
-    const found = (await the.clusters('pool')).find(({ metadata }) => !former.has(metadata.name))
-    if (found === undefined) throw new Error('no cluster was made for the claim')
-    return found
-  })
-  const copied = await the.api.get(Secret, made.spec.pullSecretRef?.name ?? '', made.metadata.namespace)
-  expect(Buffer.from(copied?.data?.['.dockerconfigjson'] ?? '', 'base64').toString()).toContain('present')
-})
+    await the.api.patch(Secret, { name: 'pull', namespace, type: 'merge', body: { stringData: pull({ present: {} }) } })
+    await the.claim('mine', 'pool')
+    const made = await eventually(async () => {
+      const found = (await the.clusters('pool')).find(({ metadata }) => !former.has(metadata.name))
+      if (found === undefined) throw new Error('no cluster was made for the claim')
+      return found
+    })
+    const copied = await the.api.get(Secret, made.spec.pullSecretRef?.name ?? '', made.metadata.namespace)
+    expect(Buffer.from(copied?.data?.['.dockerconfigjson'] ?? '', 'base64').toString()).toContain('present')
+  },
+)
 
 test('CLAIM-6, CLAIM-11: the subjects of a claim read the admin kubeconfig of its cluster and nothing else; it goes with the claim', async () => {
   await using the = await poolWorld()

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RELEASE_DELETIONS_ANNOTATION, REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace } from '#apis/kubernetes.ts'
@@ -116,4 +117,65 @@ test('POOL-66: a namespace of pool and claims that is deleted takes none of many
   await the.api.patch(ClusterPool, { name: 'ending', namespace: the.namespace, type: 'merge', body: { metadata } })
   await eventually(async () => expect(await names()).toEqual([]), LONG)
   await eventually(async () => expect(await the.api.get(Namespace, the.namespace)).toBeUndefined(), 60_000)
+})
+
+test('POOL-66: a namespace that a person ended by force, though it waited for clusters, takes none along either, nor does one made in its place', {
+  timeout: 300_000,
+}, async () => {
+  const plane = await sharedControlPlane()
+  await using the = await poolWorld(plane, await plane.namespace('managers'))
+  await using proxy = await plane.proxy()
+  await the.start({ server: proxy.server })
+  await the.pool('forced', { size: 2 })
+  await the.claim('mine', 'forced')
+  await eventually(
+    async () => expect((await the.get.pool('forced')).status).toMatchObject({ size: 2, claimed: 1 }),
+    LONG,
+  )
+  const clusters = async () =>
+    (await the.clusters('forced')).map(({ metadata }) => [metadata.name, metadata.deletionTimestamp])
+  await eventually(async () => expect(await clusters()).toHaveLength(3), LONG)
+  const all = await clusters()
+  const path = `/api/v1/namespaces/${the.namespace}`
+  /** Passes that began after this call, and ended. */
+  const passes = async () => {
+    const looks = () => proxy.requests().filter((one) => one.method === 'GET' && one.path.split('?', 1)[0] === path)
+    for (const wake of ['a', 'b', 'c']) {
+      const before = looks().length
+      for (const { metadata } of await the.clusters('forced'))
+        await the.api.patch(ClusterDeployment, {
+          name: metadata.name,
+          namespace: metadata.namespace ?? '',
+          type: 'merge',
+          body: { metadata: { annotations: { 'example.com/wake': wake + before } } },
+        })
+      await eventually(() => expect(looks().length).toBeGreaterThan(before), LONG)
+    }
+  }
+
+  await plane.rest('DELETE', path)
+  const release = await eventually(async () => {
+    const held = findCondition((await the.get.pool('forced')).status?.conditions, 'DeletionsHeld')
+    expect(held?.status).toBe('True')
+    for (const [name] of all) expect(held?.message).toContain(name)
+    return /[0-9a-f]{12}$/.exec(held?.message ?? '')?.[0] ?? ''
+  }, LONG)
+  await plane.rest('PUT', `${path}/finalize`, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: the.namespace },
+    spec: { finalizers: [] },
+  })
+  await eventually(async () => expect(await the.api.get(Namespace, the.namespace)).toBeUndefined(), LONG)
+  await passes()
+  expect(await clusters()).toEqual(all)
+
+  await the.api.create(Namespace, { metadata: { name: the.namespace } })
+  await passes()
+  expect(await clusters()).toEqual(all)
+
+  const metadata = { annotations: { [RELEASE_DELETIONS_ANNOTATION]: release } }
+  await the.api.patch(ClusterPool, { name: 'forced', namespace: the.namespace, type: 'merge', body: { metadata } })
+  await eventually(async () => expect(await clusters()).toEqual([]), LONG)
+  await eventually(async () => expect(await the.api.get(ClusterPool, 'forced', the.namespace)).toBeUndefined(), LONG)
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
-import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { LEASE_FINALIZER, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
@@ -185,6 +185,32 @@ test('POOL-50: a lease stays whose pool or whose cluster is there, though no wat
   // They are looked at one after the other, this one last.
   await eventually(async () => expect(await holder('of-none')).toBeUndefined())
   expect([await holder('of-pool'), await holder('of-cluster')]).toEqual(['gone', 'there'])
+})
+
+test('POOL-50, POOL-52: a lease that comes from a backup before its pool and its cluster is kept until its label is taken off', async () => {
+  await using the = await poolWorld()
+  await the.customize(['first', 'second', 'third'])
+  const longAgo = new Date(Date.now() - 3_600_000)
+  const leave = (name: string) => leaveLease(the, name, 'not-yet', 'not-yet', longAgo)
+  await leave('first')
+  const label = (value: string | null) =>
+    the.api.patch(ClusterDeploymentCustomization, {
+      name: 'first',
+      namespace: the.namespace,
+      type: 'merge',
+      body: { metadata: { labels: { [RESTORE_LABEL]: value } } },
+    })
+  const holder = async (name: string) => (await the.get.customization(name)).status?.clusterDeploymentRef?.name
+  await label('true')
+  await the.start({ clock: hurriedClock() })
+  // They are looked at one after the other, each of these after the first, in a look of its own.
+  for (const name of ['second', 'third']) {
+    await leave(name)
+    await eventually(async () => expect(await holder(name)).toBeUndefined())
+  }
+  expect(await holder('first')).toBe('not-yet')
+  await label(null)
+  await eventually(async () => expect(await holder('first')).toBeUndefined())
 })
 
 test('POOL-51: a filled pool notices that its pull secret was deleted, and that it is back', async () => {

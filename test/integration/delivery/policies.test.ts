@@ -11,6 +11,7 @@ import { type Kubectl, kubectl } from '#hack/cluster/kubectl.ts'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { ProcessError } from '#hack/process/errors.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Suite, startSuite } from '#test/harness/suite.ts'
@@ -330,7 +331,7 @@ test('a task acts only as accounts that its author may act as', async () => {
   const task = { apiVersion, kind, metadata: { name: 'another', namespace: NAMESPACE }, spec }
   const create = ['create', '-f', '-', TRY]
   expect(await said(create, 'editor', task)).toMatchInlineSnapshot(
-    `"the task would act as the ServiceAccount cluster-config, which you may not: name another one in spec.serviceAccountName, or be given the right to impersonate it"`,
+    `"the task would act as the ServiceAccount hyperfleet-tasks/cluster-config, which you may not: name another one in spec.serviceAccountName, or be given the right to impersonate it"`,
   )
   const change = ['patch', 'adaptertask', 'cluster-config', '-n', NAMESPACE, ...merge({ spec: { suspend: true } }), TRY]
   expect(await said(change, 'editor')).toContain('the task would act as the ServiceAccount')
@@ -339,13 +340,13 @@ test('a task acts only as accounts that its author may act as', async () => {
     'role',
     'act',
     '-n',
-    NAMESPACE,
+    TASK_ACCOUNTS,
     '--verb=impersonate',
     '--resource=serviceaccounts',
     '--resource-name=cluster-config',
   ]
   await run(role)
-  await run(['create', 'rolebinding', 'act', '-n', NAMESPACE, '--role=act', '--user=editor'])
+  await run(['create', 'rolebinding', 'act', '-n', TASK_ACCOUNTS, '--role=act', '--user=editor'])
   await vi.waitFor(async () => expect(await said(create, 'editor', task)).toBe('allowed'), PATIENCE)
   expect(await said(change, 'editor')).toBe('allowed')
 })

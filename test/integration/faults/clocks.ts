@@ -12,7 +12,7 @@ const clocksOff = (milliseconds: number): Fault => ({
     await suite.skewClocks(milliseconds)
     return { [Symbol.asyncDispose]: () => suite.skewClocks(0) }
   },
-  meanwhile: { ...ALL_WORK, clusterpool: 'may wait', clusterclaim: 'may wait', clusterdevice: 'may wait' },
+  meanwhile: ALL_WORK,
 })
 
 export const clocksAhead = clocksOff(HOUR_MS)

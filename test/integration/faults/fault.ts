@@ -2,11 +2,8 @@
 import { expect } from 'vitest'
 import { type ControllerName, type FaultWorld, PATIENCE, type Row, STEADY, untilAsDeclared } from './world.ts'
 
-/**
- * What a controller does while a fault lasts: it works as ever; it need not do what is new, and keeps what it has done before; or it can't
- * and says why, in the words that a person finds.
- */
-export type Meanwhile = 'works' | 'may wait' | { readonly says: RegExp; readonly where: Say }
+/** What a controller does while a fault lasts: it works as ever, or it can't and says why, in the words that a person finds. */
+export type Meanwhile = 'works' | { readonly says: RegExp; readonly where: Say }
 
 /** Every controller does what it is asked for. */
 export const ALL_WORK = {
@@ -29,9 +26,6 @@ export interface Fault {
   /** What else holds while it lasts. */
   readonly holds?: (world: FaultWorld) => Promise<void>
 }
-
-/** What these have not done is said of each cluster by itself: a new one may wait, and not one from before. */
-const BY_OBJECT = ['adapter', 'clusterdeployment', 'clusterdevice'] as const satisfies readonly ControllerName[]
 
 /** In the log of the controller's process. */
 export const logs =
@@ -56,21 +50,18 @@ export const holdUnder = async (
 ): Promise<void> => {
   await world.markLogs()
   const before = await world.identities()
-  const namesBefore = await world.names()
   const ends = [...world.suite.processes.values()].map((process) => process.ends().length)
   {
     await using _fault = await begin(world)
     await world.declare({ ...STEADY, claims: [...STEADY.claims, 'more'], rollouts: { web: title } })
     for (const [controller, does] of Object.entries(meanwhile) as [ControllerName, Meanwhile][]) {
       if (does === 'works') await expect.poll(() => world.undone[controller](), PATIENCE).toEqual([])
-      else if (does !== 'may wait') await expect.poll(() => does.where(world), PATIENCE).toMatch(does.says)
+      else await expect.poll(() => does.where(world), PATIENCE).toMatch(does.says)
     }
     // Now that the others have worked or said why they can't, there was time to do wrong.
     expect(missingOf(before, await world.identities())).toEqual([])
     expect(world.observer.violations()).toEqual([])
     expect(world.surplus()).toEqual([])
-    for (const controller of BY_OBJECT)
-      if (meanwhile[controller] === 'may wait') expect(about(namesBefore, await world.undone[controller]())).toEqual([])
     await holds?.(world)
   }
   await untilAsDeclared(world)
@@ -85,7 +76,3 @@ const missingOf = (before: readonly string[], after: readonly string[]): readonl
   const there = new Set(after)
   return before.filter((one) => !there.has(one))
 }
-
-/** Those sentences that name one of these. */
-const about = (names: ReadonlySet<string>, sentences: readonly string[]): readonly string[] =>
-  sentences.filter((one) => one.split(/[\s/]+/).some((word) => names.has(word)))

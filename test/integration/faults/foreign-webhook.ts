@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { expect } from 'vitest'
 import { certificateFor } from '#test/harness/certificates.ts'
 import { type Fault, logs, object, type Say } from './fault.ts'
-import { type FaultWorld, NAMESPACE } from './world.ts'
+import { statusesOf } from './quota.ts'
+import { type FaultWorld, NAMESPACE, PATIENCE } from './world.ts'
 
 /** Of every account of Muster, and of its tasks. */
 const OURS = `request.userInfo.username.startsWith('system:serviceaccount:${NAMESPACE}:')`
@@ -71,44 +73,89 @@ const foreignWebhook = async (
   }
 }
 
+/** The finalizers of ClusterDeployments, by the controller that adds each. */
+const FINALIZERS = {
+  clusterdeployment: 'hive.openshift.io/deprovision',
+  clusterdevice: 'fleet.nationtech.io/cluster-device',
+} as const
+
+/**
+ * Nothing of ours gets past it from now on; and something is asked of those to which no new cluster comes: a person takes
+ * away the finalizers of a ClusterDeployment.
+ */
+const beginWith = async (world: FaultWorld, foreign: Foreign): Promise<AsyncDisposable> => {
+  const { namespace, name } = world.deploymentOf('mine')
+  const { kubectl } = world.cluster
+  const one = ['clusterdeployment', name, '-n', namespace] as const
+  await using stack = new AsyncDisposableStack()
+  stack.use(await foreignWebhook(world, foreign))
+  const write = ['annotate', ...one, 'example.com/written=yes', '--dry-run=server'] as const
+  const asManager = `--as=system:serviceaccount:${NAMESPACE}:hyperfleet-clusterdevice`
+  await expect.poll(() => kubectl(...write, asManager).then(() => '', String), PATIENCE).toContain('rules.example.com')
+  const { metadata } = JSON.parse(await kubectl('get', ...one, '-o', 'json')) as {
+    readonly metadata: { readonly finalizers: readonly string[] }
+  }
+  const taken: readonly string[] = Object.values(FINALIZERS)
+  const finalizers = metadata.finalizers.filter((finalizer) => !taken.includes(finalizer))
+  await kubectl('patch', ...one, '--type=merge', '-p', JSON.stringify({ metadata: { finalizers } }))
+  return stack.move()
+}
+
+const refusedFinalizers = object('events', '-A', '--field-selector=reason=FinalizerNotAdded')
+
+/** That it can't add its finalizer, as an Event of the ClusterDeployment. RUNTIME-76. */
+const tellsOf = (controller: keyof typeof FINALIZERS) => ({
+  says: new RegExp(`finalizer ${FINALIZERS[controller]} can’t be added: [^}]*not during the audit`),
+  where: refusedFinalizers,
+})
+
 const claimsAndEvents: Say = async (world) => {
   const claims = await object('clusterclaims', '-A')(world)
-  return `${claims} Events: ${await object('events', '-A', '--field-selector=reason=FinalizerNotAdded')(world)}`
+  return `${claims} Events: ${await refusedFinalizers(world)}`
 }
 
 /** What is written is refused; what is said of it is not. */
-export const refusingWebhook: Fault = {
-  begin: (world) =>
-    foreignWebhook(world, {
-      resources: ['*'],
-      conditions: ["!(request.resource.resource in ['leases', 'events'])"],
-      says: 'not during the audit',
-    }),
-  meanwhile: {
-    sentinel: 'works',
-    adapter: 'may wait',
-    clusterpool: { says: /not during the audit/, where: object('clusterpools', '-A') },
-    // CLAIM-8
-    clusterclaim: {
-      says: /not during the audit.*FinalizerNotAdded.*Events:.*not during the audit/s,
-      where: claimsAndEvents,
+export const refusingWebhook = async (world: FaultWorld): Promise<Fault> => {
+  const id = await world.idOf('mine')
+  return {
+    begin: async () => {
+      await using stack = new AsyncDisposableStack()
+      stack.use(
+        await beginWith(world, {
+          resources: ['*'],
+          conditions: ["!(request.resource.resource in ['leases', 'events'])"],
+          says: 'not during the audit',
+        }),
+      )
+      await world.cluster.rest('DELETE', `/api/v1/namespaces/c-${id}/configmaps/cluster`)
+      return stack.move()
     },
-    clusterdeployment: 'may wait',
-    clusterdevice: 'may wait',
-    fleet: { says: /not during the audit/, where: object('fleetdep', '-A') },
-  },
+    meanwhile: {
+      sentinel: 'works',
+      adapter: { says: /not during the audit/, where: statusesOf(id) },
+      clusterpool: { says: /not during the audit/, where: object('clusterpools', '-A') },
+      // CLAIM-8
+      clusterclaim: {
+        says: /not during the audit.*FinalizerNotAdded.*Events:.*not during the audit/s,
+        where: claimsAndEvents,
+      },
+      clusterdeployment: tellsOf('clusterdeployment'),
+      clusterdevice: tellsOf('clusterdevice'),
+      fleet: { says: /not during the audit/, where: object('fleetdep', '-A') },
+    },
+  }
 }
 
 /** Nothing at all can be written, Leases included. */
 export const silentWebhook: Fault = {
-  begin: (world) => foreignWebhook(world, { resources: ['*/*'], conditions: [], says: undefined }),
+  begin: (world) => beginWith(world, { resources: ['*/*'], conditions: [], says: undefined }),
   meanwhile: {
     sentinel: { says: /rules\.example\.com/, where: logs('sentinel') },
     adapter: { says: /rules\.example\.com/, where: logs('adapter') },
     clusterpool: { says: /rules\.example\.com/, where: logs('clusterpool') },
     clusterclaim: { says: /rules\.example\.com/, where: logs('clusterclaim') },
-    clusterdeployment: 'may wait',
-    clusterdevice: 'may wait',
+    clusterdeployment: { says: /rules\.example\.com/, where: logs('clusterdeployment') },
+    clusterdevice: { says: /rules\.example\.com/, where: logs('clusterdevice') },
     fleet: { says: /rules\.example\.com/, where: logs('fleet') },
   },
 }

@@ -16,7 +16,7 @@ let world: FaultWorld
 
 /** Each by what it finds in the world that it comes to. */
 const FAULTS = {
-  'a webhook of others refuses every object': () => refusingWebhook,
+  'a webhook of others refuses every object': refusingWebhook,
   'a webhook of others never answers': () => silentWebhook,
   'quotas are used up': quotaExceeded,
   'a namespace of a cluster never ends': stuckNamespace,

@@ -27,7 +27,7 @@ export const stuckNamespace = async (world: FaultWorld): Promise<Fault> => {
       sentinel: 'works',
       adapter: { says: /is being terminated/, where: statusesOf(id) },
       clusterpool: 'works',
-      clusterclaim: 'may wait',
+      clusterclaim: 'works',
       clusterdeployment: 'works',
       clusterdevice: 'works',
       fleet: 'works',

@@ -58,10 +58,10 @@ export interface FaultWorld extends AsyncDisposable {
   markLogs(): Promise<void>
   /** By what must not change: the identities of everything that is there, of leases and of what claims have. */
   identities(): Promise<readonly string[]>
-  /** Of what is declared and what is made of it, with the ids of clusters in the HyperFleet API. */
-  names(): Promise<ReadonlySet<string>>
   /** More clusters than are asked for: than the pool's size and one for each claim. */
   surplus(): readonly string[]
+  /** The ClusterDeployment that a claim has. */
+  deploymentOf(claim: string): { readonly namespace: string; readonly name: string }
   /** The id in the HyperFleet API of the cluster that a claim has. */
   idOf(claim: string): Promise<string>
 }
@@ -110,6 +110,13 @@ export const faultWorld = async (): Promise<FaultWorld> => {
   const logOf = (process: ManagerName) => readFile(suite.process(process).logFile, 'utf8')
   const differences = () => notYet(new Map([[declared.name, declared]]), objects)
 
+  const deploymentOf: FaultWorld['deploymentOf'] = (claim) => {
+    const found = alive().find((one) => clusterOf(one).claim === `${NAMESPACE}/${claim}`)
+    if (found === undefined) throw new Error(`the claim ${claim} has no ClusterDeployment`)
+    const { namespace = '', name } = found.metadata
+    return { namespace, name }
+  }
+
   const undone: FaultWorld['undone'] = {
     clusterpool: async () => differences().filter((one) => one.startsWith('ClusterPool')),
     clusterclaim: async () => differences().filter((one) => one.startsWith('ClusterClaim')),
@@ -149,14 +156,11 @@ export const faultWorld = async (): Promise<FaultWorld> => {
     suite,
     observer,
     undone,
+    deploymentOf,
     idOf: async (claim) => {
-      const [name] = alive()
-        .map(clusterOf)
-        .flatMap((one) => (one.claim === `${NAMESPACE}/${claim}` ? [one.name] : []))
+      const { namespace, name } = deploymentOf(claim)
       const all = await registered()
-      const found = all.find(
-        ({ spec: { clusterDeployment: of } }) => of !== undefined && `${of.namespace}/${of.name}` === name,
-      )
+      const found = all.find(({ spec: { clusterDeployment: of } }) => of?.namespace === namespace && of.name === name)
       if (found === undefined) throw new Error(`the claim ${claim} has no cluster in the HyperFleet API`)
       return found.id
     },
@@ -181,10 +185,6 @@ export const faultWorld = async (): Promise<FaultWorld> => {
     surplus: () => {
       const [clusters, most] = [alive().map(nameOf), declared.size + declared.claims.length]
       return clusters.length > most ? [`${clusters.join(', ')} are more than ${most}`] : []
-    },
-    names: async () => {
-      const names = DECLARED.flatMap((kind) => objects(kind).map(({ metadata }) => metadata.name))
-      return new Set([...names, ...(await registered()).map(({ id }) => id)])
     },
     identities: async () => {
       const seen = DECLARED.flatMap((kind) => objects(kind).map((one) => `${kind} ${nameOf(one)} ${one.metadata.uid}`))

@@ -5,7 +5,11 @@ import { type ConnectionOptions, connect } from '@nats-io/transport-node'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { readEntries } from '#lib/nats/bucket-entries.ts'
 import { startNats, tcpProxy } from '#test/harness/index.ts'
+import { lossyNats } from '#test/harness/lossy-nats.ts'
 import { PATIENCE } from './world.ts'
+
+/** The server says every half a minute how many it has sent. */
+vi.setConfig({ testTimeout: 120_000 })
 
 const bucket = async () => {
   const nats = await startNats()
@@ -33,7 +37,7 @@ const bucket = async () => {
     for (let from = 0; from < count; from += 100)
       await Promise.all(Array.from({ length: 100 }, (_, n) => kv.put(`k${from + n}`, 'x'.repeat(1_024))))
   }
-  return { kv, keys, purge, behindProxy, fill }
+  return { url: nats.url, kv, keys, purge, behindProxy, fill }
 }
 
 // NATS-11
@@ -98,3 +102,17 @@ test.each([
     expect(entries.slice(entries.length - keys.length).map(({ revision }) => revision)).toEqual(rewritten)
   },
 )
+
+// FLEET-102
+test('the last entries are lost on the way between servers, and the connection stays: that is told too', async () => {
+  const { url, kv } = await bucket()
+  for (const key of ['one', 'two', 'three']) await kv.put(key, 'x')
+  await using proxy = await lossyNats(url, (subject) => subject === '$KV.things.three')
+  const client = await connect({ servers: proxy.url })
+  const problem = await readEntries(client, 'things', '>').catch((error: unknown) => error)
+  await client.close()
+  expect(problem).toMatchObject({
+    message:
+      'the bucket things was cut off after 2 entries, with 1 to come: the connection to NATS broke, or entries were lost on their way',
+  })
+})

@@ -77,6 +77,53 @@ test('race: what is written between a look at a bucket and its answer is no sign
   await stop()
 })
 
+// FLEET-63
+test('a store that a look found to have gone back is read anew, though by then it is written past what was read', async () => {
+  const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.state)
+  const { watch, told, follow, until } = watchOf(BUCKETS.state)
+  const first = follow(connected, incarnation)
+  await kv.put('a', 'x')
+  await kv.put('b', 'x')
+  await until('b@2')
+  const earlier = async () => {
+    const found = await look()
+    return { ...found, store: { ...found.store, lastRevision: 1 } }
+  }
+  await expect(watch.check(earlier, newest)).rejects.toMatchObject({ reason: 'BucketWentBack' })
+  await first.stop()
+  await kv.put('c', 'x')
+  watch.readAnew()
+  told.length = 0
+  const second = follow(connected, incarnation)
+  await until('replayed')
+  expect(told[0]).toContain('went back')
+  await second.stop()
+})
+
+// FLEET-63
+test('a key that is read with a lower revision than it had tells that the store went back, though that is written past what was read', async () => {
+  const { kv, incarnation, manager, ...connected } = await bucketOn(BUCKETS.state)
+  const { watch, told, follow, until } = watchOf(BUCKETS.state)
+  const first = follow({ manager, ...connected }, incarnation)
+  for (const key of ['a', 'b', 'a']) await kv.put(key, 'x')
+  await until('a@3')
+  await first.stop()
+  // What a restored store looks like that was written to since: the same one, with other revisions.
+  await manager.streams.delete(`KV_${BUCKETS.state.name}`)
+  await ensureBucket({ manager, ...connected }, BUCKETS.state, silent)
+  for (const key of ['a', 'b', 'c', 'd']) await kv.put(key, 'x')
+  watch.readAnew()
+  const second = follow({ manager, ...connected }, incarnation)
+  await expect(second.ended).rejects.toMatchObject({ reason: 'BucketWentBack' })
+  told.length = 0
+  watch.readAnew()
+  const third = follow({ manager, ...connected }, incarnation)
+  await until('replayed')
+  expect(told[0]).toContain('went back')
+  expect(told.slice(1).toSorted()).toEqual(['a@1', 'b@2', 'c@3', 'd@4', 'replayed'])
+  await third.stop()
+})
+
 // FLEET-15
 test('a consumer that stands still: of devices that are silent for too long as far as was read, those end that are so by the server', async () => {
   const { kv, look, newest, incarnation, ...connected } = await bucketOn(BUCKETS.heartbeat)

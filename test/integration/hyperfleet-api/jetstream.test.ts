@@ -7,7 +7,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type Clock, systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
+import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
+import type { Broker } from '#services/hyperfleet-api/events/jetstream/broker.ts'
+import { readPlaces, resetRelay } from '#services/hyperfleet-api/events/jetstream/places.ts'
+import { syncProgress } from '#services/hyperfleet-api/events/jetstream/sync-progress.ts'
+import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/entity.ts'
+import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
+import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { startNats } from '#test/harness/index.ts'
 import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type Json, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
@@ -460,8 +467,15 @@ describe('what waits is delivered, once each, and an equal pulse is answered wit
     // So that it is known which stream this is.
     await post(api, id, 'A')
     const { config } = await client.manager.streams.info(STREAM)
-    await client.manager.streams.delete(STREAM)
-    await client.manager.streams.add(config)
+    const replace = async (): Promise<void> => {
+      await client.manager.streams.delete(STREAM)
+      // The API may have been first, when it just looked.
+      await client.manager.streams.add(config).catch((error: Error) => {
+        if (!error.message.includes('already in use')) throw error
+        return replace()
+      })
+    }
+    await replace()
     for (let count = 0; count < others; count += 1) await client.publish('{}')
     expect((await post(api, id, 'A')).status).toBe(200)
     await post(api, id, 'C')
@@ -534,4 +548,67 @@ describe('what waits is delivered, once each, and an equal pulse is answered wit
     await until(async () => (await readiness(api)).body.status === 'ok')
     await expectDelivery(begun, ['A', 'B', 'C'])
   })
+})
+
+// API-77
+test('what a stream that is near its limits has dropped is not handed to it again, for which it would drop others', async () => {
+  const nats = await natsServer()
+  const { manager } = await natsClient(nats.url)
+  await manager.streams.add({ name: STREAM, subjects: ['hyperfleet.events.>'], max_msgs: 4 })
+  const api = await withNats(nats.url)
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const { id } = await api.cluster('one')
+  for (const reason of ['A', 'B', 'C', 'D', 'E', 'F']) await post(api, id, reason)
+  const state = async () => (await manager.streams.info(STREAM)).state
+  await until(async () => (await state()).last_seq === 6)
+  // Answered when the stream was looked at.
+  expect((await post(api, id, 'F')).status).toBe(200)
+  await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+  expect(await state()).toMatchObject({ first_seq: 3, last_seq: 6 })
+})
+
+// API-77
+test('what was read of a stream before another replica found it replaced says nothing of the new one’s messages', async () => {
+  const database = await openDatabase({ ...(await temporaryData()), onError: () => {} })
+  onTestFinished(() => database.close())
+  const { kysely } = database
+  const entities = defineEntities(builtinEntities)
+  const time = timestampOf(new Date(0))
+  const event = { resource_id: 'one', kind: 'Cluster', reason: 'A', generation: 1, document: '{}' }
+  await storeConsumer(database, { name: 'dns', kind: 'Cluster', selector: '', maxDeliveries: 5 }, time)
+  await kysely
+    .insertInto('events')
+    .values({ ...event, sequence: 1, id: 'a', time })
+    .execute()
+  await kysely
+    .insertInto('event_deliveries')
+    .values({ consumer: 'dns', event_sequence: 1, visible_time: time, deliveries: 0 })
+    .execute()
+  const place = async (created: string) => {
+    await kysely.updateTable('event_deliveries').set({ stream_sequence: 1 }).execute()
+    await kysely.updateTable('event_stream').set({ created, newest: 1 }).execute()
+  }
+  await place('before')
+  const done = { stream_seq: 1, consumer_seq: 1 }
+  const durable = { name: 'dns', config: { durable_name: 'dns' }, delivered: done, ack_floor: done }
+  const manager = {
+    consumers: { list: () => [durable] },
+    streams: {
+      info: async () => {
+        await resetRelay(database, await readPlaces(kysely), 'after')
+        await place('after')
+        return {
+          created: 'before',
+          config: { retention: 'limits' },
+          state: { first_seq: 1, last_seq: 1, num_deleted: 0 },
+        }
+      },
+    },
+  }
+  const broker = { ensureStream: async () => {}, connected: () => ({ manager }) } as unknown as Broker
+  const wakeup = { wake: () => {}, onWake: () => () => {}, close: async () => {} }
+  expect(await syncProgress({ broker, database, entities, wakeup, clock: systemClock, log: silent })).toBe(false)
+  expect(await kysely.selectFrom('event_deliveries').select('stream_sequence').execute()).toEqual([
+    { stream_sequence: 1 },
+  ])
 })

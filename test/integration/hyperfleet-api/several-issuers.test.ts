@@ -1,7 +1,9 @@
 /** Callers of several issuers of tokens: told apart in what they write and in the log, and each with the rights of its own issuer alone. */
 import { expect, test } from 'vitest'
+import { findPostgres } from '#hack/postgres/find.ts'
+import { recorder } from '#test/harness/index.ts'
 import { bearer, testIssuer } from './issuer.ts'
-import { serve } from './support.ts'
+import { freshPostgres, serve, temporaryData } from './support.ts'
 
 // API-155
 test('a token of a further issuer is its caller’s with the issuer’s name before, in created_by; of a sole one it stands alone', async () => {
@@ -48,14 +50,51 @@ test('attack: a caller takes the name by which another issuer’s caller is told
   expect(await list({ sub: 'chicago-ann' }, 'boston/ann')).toBe(200)
 })
 
+// API-157
+test.each([
+  ['SQLite', temporaryData, true],
+  ['PostgreSQL', freshPostgres, findPostgres() !== undefined],
+])(
+  'an issuer that is listed before the former one has not its plain names: the API refuses to start and says what to write, on %s',
+  async (_, fresh, isThere) => {
+    if (!isThere) return
+    const data = await fresh()
+    const [first, second] = [await testIssuer(), await testIssuer()]
+    const author = async (issuers: (typeof first.settings)[], token: Promise<string>) => {
+      const lines: string[] = []
+      const api = await serve({ ...data, issuers, log: recorder(lines) })
+      const name = `one-${Math.random().toString(36).slice(2)}`
+      const { body } = await api.call('POST', '/clusters', { name, spec: {} }, bearer(await token))
+      await api.stop()
+      return [body.created_by, lines.filter((line) => line.includes('in the place of another')).length]
+    }
+    const claims = { sub: 'ann', roles: ['editor'] }
+    const [ofFirst, ofSecond] = [() => first.token(claims), () => second.token(claims)]
+    const named = { ...second.settings, shortName: 'second' }
+    expect(await author([first.settings], ofFirst())).toEqual(['ann', 0])
+    await expect(author([second.settings, first.settings], ofSecond())).rejects.toMatchObject({
+      option: 'issuers',
+      message:
+        `the callers of ${first.name} were written into created_by with nothing before their names, and those of ${second.name} ` +
+        `would be taken for them: write a name beside its issuer_url, in the file of --config, or list ${first.name} before it`,
+    })
+    await expect(author([second.settings, { ...first.settings, shortName: 'first' }], ofSecond())).rejects.toThrow()
+    expect(await author([named, first.settings], ofSecond())).toEqual(['second/ann', 0])
+    expect(await author([named, first.settings], ofFirst())).toEqual(['ann', 0])
+    // Its URL is another, or it is gone: no caller of it can come any more.
+    expect(await author([second.settings], ofSecond())).toEqual(['ann', 1])
+    expect(await author([second.settings], ofSecond())).toEqual(['ann', 0])
+  },
+)
+
 // API-156
 test('attack: an account has the adapters, groups and roles that another issuer’s account of its name is bound to', async () => {
   const sub = 'system:serviceaccount:hyperfleet-system:dns'
   const bound = [{ subject: sub, roles: ['adapter', 'editor'] as const, adapters: ['dns'], consumers: ['dns'] }]
-  const tasks = ['hyperfleet-system']
+  const tasks = [{ accounts: 'hyperfleet-system', tasks: 'hyperfleet-system' }]
   const tenants = { systemHeader: 'X-System', dimensions: [{ header: 'X-Org', key: 'org', required: true }] }
   const [boston, chicago] = [
-    await testIssuer({ mappings: bound, taskNamespaces: tasks, shortName: 'boston' }),
+    await testIssuer({ mappings: bound, taskAccounts: tasks, shortName: 'boston' }),
     // As one that knows how the other one's account is told would write it.
     await testIssuer({
       mappings: [{ subject: `boston/${sub}`, roles: ['admin'] }],

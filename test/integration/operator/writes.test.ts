@@ -247,6 +247,38 @@ describe('the finalizer', () => {
     await eventually(async () => expect((await the.get('precious'))?.metadata.finalizers).toBeUndefined())
   })
 
+  // RUNTIME-76
+  it('that the API server refuses is told by an Event about the object, in its words, and no handler is called until it is there', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'refused-finalizer', ...IN_ANNOTATIONS })
+    widgets.on.create('make', ({ name }) => void calls.push(name))
+    widgets.on.delete('clean', () => {})
+    proxy.decide(({ method, path }) => (method === 'PATCH' && path.includes('/widgets/') ? { status: 403 } : 'pass'))
+    await the.run([widgets], { transport })
+    await the.create('one')
+    await eventually(async () => {
+      const { items } = await plane.rest<{ items: readonly object[] }>(
+        'GET',
+        `/apis/events.k8s.io/v1/namespaces/${the.namespace}/events`,
+      )
+      expect(items).toContainEqual(
+        expect.objectContaining({
+          type: 'Warning',
+          reason: 'FinalizerNotAdded',
+          note: expect.stringMatching(/muster\.dev\/refused-finalizer .*request-proxy answers 403/),
+          regarding: expect.objectContaining({ kind: 'Widget', name: 'one' }),
+        }),
+      )
+    })
+    expect(calls).toEqual([])
+    proxy.decide(() => 'pass')
+    await eventually(() => expect(calls).toEqual(['one']))
+    await transport.close()
+  })
+
   // RUNTIME-25
   it('stays while the delete handler fails, and goes when it gives up', async () => {
     await using the = await world(plane)

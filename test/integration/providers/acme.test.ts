@@ -19,7 +19,7 @@ let manager: Manager
 
 beforeAll(async () => {
   acme = await acmeWorld()
-  world = await adapterWorld()
+  world = await adapterWorld({ accountsApart: true })
   const secrets = await temporaryFolder('provider')
   await writeFile(join(secrets, 'token'), `${TOKEN}\n`, { mode: 0o600 })
   await declareProvider(secrets)
@@ -44,12 +44,13 @@ const declareProvider = async (secrets: string): Promise<void> => {
   })
   const text = (await plane.kubectl('kustomize', 'examples/provider'))
     .replaceAll('hyperfleet-system', namespace)
+    .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll('muster-cluster-acme', `muster-cluster-acme-${namespace}`)
     .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
     .replaceAll('http://127.0.0.1:8480', acme.url)
     .replaceAll('/var/run/secrets/acme', secrets)
   const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
     ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
     ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
@@ -152,16 +153,16 @@ test('its kubeconfig and the token of the cloud are shown nowhere else', async (
   for (const text of [secret, TOKEN]) expect(shown.join('\n')).not.toContain(text)
 })
 
-test.for<[powerState: string, meanwhile: string, state: string]>([
-  ['Hibernating', 'STOPPING', 'STOPPED'],
-  ['Running', 'STARTING', 'ACTIVE'],
+test.for<[powerState: string, before: string, state: string]>([
+  ['Hibernating', 'ACTIVE', 'STOPPED'],
+  ['Running', 'STOPPED', 'ACTIVE'],
 ])(
-  'CLUSTER-63: powerState %s: the cloud says %s, and %s once it is so; the kubeconfig stays',
-  async ([powerState, meanwhile, state]) => {
+  'CLUSTER-63: powerState %s: not Ready while the cloud says %s, but once it says %s; the kubeconfig stays',
+  async ([powerState, before, state]) => {
     const kubeconfig = await kubeconfigOf('first')
     await acme.restart('never done')
     await world.call('PATCH', `/clusters/${first}`, { spec: specOf('first', powerState) })
-    await untilReported(first, `Available Unknown ${meanwhile}`)
+    await untilReported(first, `Available Unknown ${before}`)
     expect((await world.cluster(first))?.status.phase).toBe('NotReady')
     await acme.restart('done at once')
     await untilReady(first)

@@ -36,7 +36,7 @@ export const clusterApiWorld = async (): Promise<ClusterApiWorld> => {
   const plane = stack.use(await startControlPlane())
   const clusterApi = stack.use(await startClusterApi(plane))
   const cluster = { kind: 'Cluster', plural: 'clusters', required_adapters: [ADAPTER] }
-  const world = stack.use(await adapterWorld({ plane, entities: [cluster] }))
+  const world = stack.use(await adapterWorld({ accountsApart: true, plane, entities: [cluster] }))
   const { namespace, url } = world
   const scratch = await temporaryFolder('cluster-api-test')
   const lines: string[] = []
@@ -49,7 +49,10 @@ export const clusterApiWorld = async (): Promise<ClusterApiWorld> => {
   const applyFolder = async (folder: string): Promise<void> => {
     const text = await plane.kubectl('kustomize', folder)
     await apply(
-      text.replaceAll('hyperfleet-system', namespace).replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`),
+      text
+        .replaceAll('hyperfleet-system', namespace)
+        .replaceAll('hyperfleet-tasks', world.accounts)
+        .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`),
     )
   }
 

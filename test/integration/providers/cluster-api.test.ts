@@ -54,7 +54,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
     await world.applyFolder('kustomize/providers/cluster-api/in-memory')
     // The policy is in force a while after it was made.
     await vi.waitFor(async () => {
-      const account = ['--as', `system:serviceaccount:${world.namespace}:cluster-api`, '-n', world.namespace]
+      const account = ['--as', `system:serviceaccount:${world.accounts}:cluster-api`, '-n', world.namespace]
       const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...account)
       await expect(refused).rejects.toThrow('was made by no ClusterPool')
     }, PATIENCE)

@@ -16,7 +16,7 @@ let world: AdapterWorld
 let kubelet: Kubelet
 
 beforeAll(async () => {
-  world = await adapterWorld()
+  world = await adapterWorld({ accountsApart: true })
   const { plane, namespace } = world
   await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
@@ -42,10 +42,11 @@ const declareProvider = async (): Promise<void> => {
   const { plane, namespace } = world
   const text = (await plane.kubectl('kustomize', 'kustomize/providers/hosted'))
     .replaceAll('hyperfleet-system', namespace)
+    .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll('muster-cluster-hosted', `muster-cluster-hosted-${namespace}`)
     .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
   const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     ClusterRole: `${RBAC}/clusterroles`,
     ClusterRoleBinding: `${RBAC}/clusterrolebindings`,
     ValidatingAdmissionPolicy: `${ADMISSION}/validatingadmissionpolicies`,
@@ -91,7 +92,7 @@ let first: Cluster
 
 test('CLUSTER-24: in a namespace that no pool made the task can make nothing, and says so', async () => {
   // A policy is in force a while after it was made.
-  const asTheTask = ['--as', `system:serviceaccount:${world.namespace}:${ADAPTER}`, '-n', world.namespace]
+  const asTheTask = ['--as', `system:serviceaccount:${world.accounts}:${ADAPTER}`, '-n', world.namespace]
   await vi.waitFor(async () => {
     const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...asTheTask)
     await expect(refused).rejects.toThrow('was made by no ClusterPool')

@@ -25,7 +25,7 @@ let front: Awaited<ReturnType<typeof losingFirstPost>>
 beforeAll(async () => {
   service = await serviceWorld()
   front = await losingFirstPost(service.url)
-  world = await adapterWorld()
+  world = await adapterWorld({ accountsApart: true })
   const secrets = await temporaryFolder('provider')
   await writeFile(join(secrets, 'token'), TOKEN, { mode: 0o600 })
   await declareProvider(secrets)
@@ -54,13 +54,14 @@ const declareProvider = async (secrets: string): Promise<void> => {
   })
   const text = (await plane.kubectl('kustomize', 'kustomize/providers/local'))
     .replaceAll('hyperfleet-system', namespace)
+    .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll(/muster-cluster-local/g, `muster-cluster-local-${namespace}`)
     .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
     .replaceAll(/ +tokenPath: .*\n/g, '')
     .replaceAll('http://127.0.0.1:8470', front.url)
     .replaceAll('/var/run/secrets/local-clusters', secrets)
   const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
     ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
     ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',

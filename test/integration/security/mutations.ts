@@ -18,29 +18,7 @@ const inContainer = (kind: 'Deployment' | 'StatefulSet', name: string, change: (
   },
 })
 
-const TASK = {
-  metadata: { name: 'weak', namespace: NAMESPACE },
-  spec: {
-    adapter: { name: 'weak' },
-    resourceType: 'clusters',
-    hyperfleetAPI: { url: 'http://hyperfleet-api:8000' },
-    serviceAccountName: 'hyperfleet-clusterpool',
-    resources: [
-      {
-        name: 'config',
-        manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'weak', namespace: NAMESPACE } },
-        discovery: { namespace: NAMESPACE, by_name: 'weak' },
-      },
-    ],
-  },
-}
-
 const OBJECTS: readonly Mutation[] = [
-  {
-    title: 'a task that acts as a manager',
-    reports: ['task-accounts'],
-    edits: [{ kind: 'AdapterTask', create: TASK }],
-  },
   {
     title: 'a claim for everybody, older than the policy',
     reports: ['claim-subjects'],
@@ -138,6 +116,31 @@ const WORKLOADS: readonly Mutation[] = [
       inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
         ...container,
         args: container.args.filter((arg: string) => !arg.startsWith('--adapter-token-audience')),
+      })),
+    ],
+  },
+  ...['', '--adapter-accounts-namespace=hyperfleet-system'].map((flag) => ({
+    title: `tasks that act as accounts of Muster’s namespace, ${flag || 'as without the flag'}`,
+    reports: ['task-accounts'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
+        ...container,
+        args: [...container.args.filter((arg: string) => !arg.startsWith('--adapter-accounts-namespace')), flag].filter(
+          Boolean,
+        ),
+      })),
+    ],
+  })),
+  {
+    title: 'every account of Muster’s namespace as an adapter',
+    reports: ['api-task-accounts'],
+    edits: [
+      inContainer('Deployment', 'hyperfleet-api', (container) => ({
+        ...container,
+        env: [
+          ...container.env.filter(({ name }: Any) => name !== 'MUSTER_AUTH_TASK_ACCOUNTS'),
+          { name: 'MUSTER_AUTH_TASK_ACCOUNTS', value: 'hyperfleet-tasks, hyperfleet-system' },
+        ],
       })),
     ],
   },

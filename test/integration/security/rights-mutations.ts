@@ -1,6 +1,7 @@
 import type { Edit, Mutation } from './mutation.ts'
 
 const NAMESPACE = 'hyperfleet-system'
+const TASK_ACCOUNTS_NAMESPACE = 'hyperfleet-tasks'
 const ADMIN_NAMESPACE = 'hyperfleet-admin'
 const RBAC = 'rbac.authorization.k8s.io'
 const MALLORY = { kind: 'User', name: 'mallory', apiGroup: RBAC }
@@ -58,6 +59,29 @@ export const RIGHTS_MUTATIONS: readonly Mutation[] = [
       resourceNames: ['hyperfleet-clusterpool'],
       verbs: ['create'],
     }),
+  },
+  {
+    title: 'a person who may have tokens of tasks’ accounts made',
+    reports: ['rights-impersonate'],
+    edits: given(
+      { ...CORE, resources: ['serviceaccounts/token'], verbs: ['create'] },
+      MALLORY,
+      TASK_ACCOUNTS_NAMESPACE,
+    ),
+  },
+  {
+    title: 'a person who may make accounts for tasks',
+    reports: ['rights-accounts'],
+    edits: given({ ...CORE, resources: ['serviceaccounts'], verbs: ['create'] }, MALLORY, TASK_ACCOUNTS_NAMESPACE),
+  },
+  {
+    title: 'an account of a task that may make pods beside it',
+    reports: ['rights-pods'],
+    edits: given(
+      { ...CORE, resources: ['pods'], verbs: ['create'] },
+      { kind: 'ServiceAccount', name: 'task', namespace: TASK_ACCOUNTS_NAMESPACE },
+      TASK_ACCOUNTS_NAMESPACE,
+    ),
   },
   {
     title: 'a person who may make Jobs',

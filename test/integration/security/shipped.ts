@@ -25,6 +25,7 @@ interface Workload {
 const KUSTOMIZE = join(import.meta.dirname, '../../../kustomize')
 /** As kustomize/ has it. */
 const NAMESPACE = 'hyperfleet-system'
+const TASK_ACCOUNTS = 'hyperfleet-tasks'
 const AUDIENCE = 'hyperfleet-api'
 
 const containerIn = async (path: string) => {
@@ -43,9 +44,18 @@ export const apiToken = async (plane: ControlPlane, account: string, namespace: 
 }
 
 /** The cluster as the issuer of the API's callers, with what kustomize/base/api maps, and `hyperfleet-developer` as admin. */
-export const shippedIssuer = async (plane: ControlPlane, namespace: string): Promise<IssuerSettings> => {
+export const shippedIssuer = async (
+  plane: ControlPlane,
+  namespace: string,
+  accounts: string,
+): Promise<IssuerSettings> => {
   const { env = [] } = await containerIn('base/api/deployment.yaml')
-  const variables = new Map(env.map(({ name, value = '' }) => [name, value.replaceAll(NAMESPACE, namespace)]))
+  const variables = new Map(
+    env.map(({ name, value = '' }) => [
+      name,
+      value.replaceAll(NAMESPACE, namespace).replaceAll(TASK_ACCOUNTS, accounts),
+    ]),
+  )
   const roles = variableOf('authRoles')
   variables.set(roles, `${variables.get(roles)},system:serviceaccount:${namespace}:hyperfleet-developer=admin`)
   return clusterIssuer(plane, variables)

@@ -24,7 +24,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const AUTHOR = 'author'
 
 const accountOfTask = async (name: string): Promise<void> => {
-  const { plane, namespace } = world
+  const { plane, accounts: namespace } = world
   await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
   await plane.rest('POST', `${RBAC}/clusterrolebindings`, {
     metadata: { name: `${name}-${namespace}` },
@@ -34,19 +34,22 @@ const accountOfTask = async (name: string): Promise<void> => {
 }
 
 const authorOf = async (account: string): Promise<void> => {
-  const { plane, namespace } = world
-  await plane.rest('POST', `${RBAC}/namespaces/${namespace}/roles`, {
-    metadata: { name: AUTHOR },
-    rules: [
-      { apiGroups: ['hyperfleet.redhat.com'], resources: ['adaptertasks'], verbs: ['get', 'create', 'patch'] },
-      { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: [account], verbs: ['impersonate'] },
-    ],
-  })
-  await plane.rest('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, {
-    metadata: { name: AUTHOR },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: AUTHOR },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: AUTHOR }],
-  })
+  const tasks = { apiGroups: ['hyperfleet.redhat.com'], resources: ['adaptertasks'], verbs: ['get', 'create', 'patch'] }
+  const actAs = { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: [account], verbs: ['impersonate'] }
+  for (const [namespace, rule] of [
+    [world.namespace, tasks],
+    [world.accounts, actAs],
+  ] as const) {
+    await world.plane.rest('POST', `${RBAC}/namespaces/${namespace}/roles`, {
+      metadata: { name: AUTHOR },
+      rules: [rule],
+    })
+    await world.plane.rest('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, {
+      metadata: { name: AUTHOR },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: AUTHOR },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: AUTHOR }],
+    })
+  }
 }
 
 const kubectlAs = async (object: object): Promise<void> => {
@@ -80,12 +83,15 @@ const adaptersThatReported = async (id: string): Promise<readonly string[]> => {
 
 const problemOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type }) => type === 'Stalled')?.message
 
+const ofWorld = (text: string): string =>
+  text.replaceAll('hyperfleet-system', world.namespace).replaceAll('hyperfleet-tasks', world.accounts)
+
 beforeAll(async () => {
-  world = await adapterWorld({ issuer: shippedIssuer })
+  world = await adapterWorld({ issuer: shippedIssuer, accountsApart: true })
   const policies = await temporaryFolder('policies')
   for (const policy of ['task-accounts', 'task-tokens', 'token-secrets']) {
     const text = await readFile(`kustomize/base/policies/${policy}.yaml`, 'utf8')
-    await writeFile(join(policies, policy), text.replaceAll('hyperfleet-system', world.namespace))
+    await writeFile(join(policies, policy), ofWorld(text))
     await world.plane.kubectl('apply', '--server-side', '-f', join(policies, policy))
   }
   await accountOfTask('victim')
@@ -116,7 +122,7 @@ test('attack: the author of a task names an account of others', async () => {
   await vi.waitFor(
     async () =>
       expect(await declare('as-victim', { adapter: { name: 'x' }, serviceAccountName: 'victim' })).toContain(
-        'the task would act as the ServiceAccount victim, which you may not',
+        `the task would act as the ServiceAccount ${world.accounts}/victim, which you may not`,
       ),
     PATIENCE,
   )
@@ -134,7 +140,7 @@ test('attack: the author of a task chooses another adapter’s name, and reports
     if (outcome === '') throw new Error('it was neither refused nor taken')
     return outcome
   }, PATIENCE)
-  expect(refused).toContain(`--auth-adapters=system:serviceaccount:${world.namespace}:mallory=victim`)
+  expect(refused).toContain(`--auth-adapters=system:serviceaccount:${world.accounts}:mallory=victim`)
   expect(await adaptersThatReported(id)).toEqual([])
 })
 
@@ -144,7 +150,7 @@ test('attack: the author of a task takes the events of another one', async () =>
   const spec = { adapter: { name: 'mallory' }, serviceAccountName: 'mallory', events: { consumer } }
   expect(await declare('thief', spec)).toBeUndefined()
   const problem = problemOf(await world.until('thief', 'APIRefused'))
-  expect(problem).toContain(`--auth-consumers=system:serviceaccount:${world.namespace}:mallory=${consumer}`)
+  expect(problem).toContain(`--auth-consumers=system:serviceaccount:${world.accounts}:mallory=${consumer}`)
 })
 
 // ADAPTER-105
@@ -168,7 +174,7 @@ test('a task without an account says so, and works once it is made', async () =>
     serviceAccountName: 'homeless',
   })
   expect(problemOf(await world.until('homeless', 'APIRefused'))).toContain(
-    `the ServiceAccount homeless is not there: make it in the namespace ${world.namespace}, or name another one in spec.serviceAccountName`,
+    `the ServiceAccount homeless is not there: make it in the namespace ${world.accounts}, or name another one in spec.serviceAccountName`,
   )
   await accountOfTask('homeless')
   await world.until('homeless', 'Working')
@@ -176,24 +182,24 @@ test('a task without an account says so, and works once it is made', async () =>
 
 // ADAPTER-105, ADAPTER-106
 test('an account that is deleted under way is missed when its token has ended, and is taken again when it is back', async () => {
-  const { plane, namespace } = world
-  await world.plane.kubectl('delete', 'serviceaccount', 'homeless', `--namespace=${namespace}`)
+  const { plane, accounts } = world
+  await world.plane.kubectl('delete', 'serviceaccount', 'homeless', `--namespace=${accounts}`)
   ahead += 600_000
   // Its next request; one that waits for events is under way.
   const { id } = await world.create('deleted-under-way')
   await world.pulse(id)
   expect(problemOf(await world.until('homeless', 'APIRefused'))).toContain('the ServiceAccount homeless is not there')
-  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'homeless' } })
+  await plane.rest('POST', `/api/v1/namespaces/${accounts}/serviceaccounts`, { metadata: { name: 'homeless' } })
   await world.until('homeless', 'Working')
 })
 
 // ADAPTER-105
 test('attack: who has taken the manager over has tokens made for Kubernetes, for long, or of an account that may do more', async () => {
-  const { plane, namespace } = world
-  const said = async (account: string, ...args: readonly string[]): Promise<string> => {
-    const who = [`--namespace=${namespace}`, `--as=system:serviceaccount:${namespace}:hyperfleet-adapter`]
+  const { plane, namespace, accounts } = world
+  const said = async (account: string, place: string, ...args: readonly string[]): Promise<string> => {
+    const asManager = [`--namespace=${place}`, `--as=system:serviceaccount:${namespace}:hyperfleet-adapter`]
     try {
-      await plane.kubectl('create', 'token', account, ...args, ...who)
+      await plane.kubectl('create', 'token', account, ...args, ...asManager)
       return 'made'
     } catch (error) {
       if (!(error instanceof ProcessError)) throw error
@@ -204,15 +210,51 @@ test('attack: who has taken the manager over has tokens made for Kubernetes, for
   // The policy takes a moment to hold.
   await vi.waitFor(
     async () =>
-      expect(await said('victim', '--duration=10m')).toContain('for the audience hyperfleet-api, for ten minutes'),
+      expect(await said('victim', accounts, '--duration=10m')).toContain(
+        'for the audience hyperfleet-api, for ten minutes',
+      ),
     PATIENCE,
   )
-  expect(await said('victim', ...forTenMinutes)).toBe('made')
-  expect(await said('victim', '--audience=hyperfleet-api', '--duration=1h')).toContain('for ten minutes, and no others')
-  expect(await said('victim', ...forTenMinutes, '--audience=x')).toContain('for ten minutes, and no others')
+  expect(await said('victim', accounts, ...forTenMinutes)).toBe('made')
+  expect(await said('victim', accounts, '--audience=hyperfleet-api', '--duration=1h')).toContain(
+    'for ten minutes, and no others',
+  )
+  expect(await said('victim', accounts, ...forTenMinutes, '--audience=x')).toContain('for ten minutes, and no others')
   await plane.kubectl('create', 'serviceaccount', 'hyperfleet-admin', `--namespace=${namespace}`)
   for (const account of ['hyperfleet-developer', 'hyperfleet-admin'])
-    expect(await said(account, ...forTenMinutes)).toContain('is a part of Muster, and no account of a task')
+    expect(await said(account, namespace, ...forTenMinutes)).toContain('forbidden')
+  // Also where more rights are given to it than it is delivered with.
+  const more = ['--verb=create', '--resource=serviceaccounts/token', `--namespace=${namespace}`]
+  await plane.kubectl('create', 'role', 'more', ...more)
+  await plane.kubectl(
+    'create',
+    'rolebinding',
+    'more',
+    '--role=more',
+    `--serviceaccount=${namespace}:hyperfleet-adapter`,
+    `--namespace=${namespace}`,
+  )
+  await vi.waitFor(
+    async () =>
+      expect(await said('hyperfleet-admin', namespace, ...forTenMinutes)).toContain('where no account of a task is'),
+    PATIENCE,
+  )
+})
+
+// ADAPTER-51
+test('attack: who has taken the manager over acts as an account of Muster’s own, and its task names one', async () => {
+  const { plane, namespace } = world
+  const asPools = [`--as=system:serviceaccount:${namespace}:hyperfleet-clusterpool`]
+  await plane.kubectl('create', 'serviceaccount', 'hyperfleet-clusterpool', `--namespace=${namespace}`)
+  const kubeconfig = await plane.kubeconfigFor('hyperfleet-adapter', namespace)
+  const refused = (error: Error) => error.message
+  expect(await plane.kubectl('get', 'secrets', ...asPools, `--kubeconfig=${kubeconfig}`).catch(refused)).toContain(
+    'cannot impersonate resource "serviceaccounts"',
+  )
+  await world.declare('as-pools', { ...namespaceAndConfig(), serviceAccountName: 'hyperfleet-clusterpool' })
+  expect(problemOf(await world.until('as-pools', 'APIRefused'))).toContain(
+    `the ServiceAccount hyperfleet-clusterpool is not there: make it in the namespace ${world.accounts}`,
+  )
 })
 
 // ADAPTER-105

@@ -253,6 +253,10 @@ export const migrations: readonly Migration[] = [
     name: '0019-lz4',
     statements: (dialect) => (dialect === 'postgres' ? [fasterCompression] : []),
   },
+  {
+    name: '0020-issuer-origins',
+    statements: () => [sql`create table issuer_origins (prefix text primary key, issuer text not null)`],
+  },
 ]
 
 /** Rows that are written from now on (API-152). Not every server was built with it, and before PostgreSQL 14 none was. */

@@ -1,3 +1,4 @@
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { each, type Manifest, nameOf, type Rule } from './manifest.ts'
 import type { Workload } from './workload.ts'
 
@@ -13,6 +14,9 @@ const CLUSTER_SCOPED = [
   'Device',
 ] as const
 
+/** What there may be in the namespace of tasks' accounts: no account of Muster's, and nothing that runs. */
+const RIGHTS = ['Role', 'RoleBinding']
+
 /** Everything is in one namespace, and the namespace is part of the build. */
 export const inOneNamespace =
   (namespace: string): Rule =>
@@ -20,6 +24,7 @@ export const inOneNamespace =
     each(undefined, ({ kind, metadata }) => {
       const isClusterScoped = CLUSTER_SCOPED.some((name) => name === kind)
       if (isClusterScoped) return metadata.namespace === undefined ? [] : ['it has no namespace']
+      if (RIGHTS.includes(kind) && metadata.namespace === TASK_ACCOUNTS) return []
       return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
     })(objects)
 

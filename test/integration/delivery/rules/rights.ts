@@ -1,5 +1,4 @@
 import { each, type Rule } from './manifest.ts'
-import { running } from './workload.ts'
 
 interface Right {
   readonly apiGroups?: readonly string[]
@@ -26,23 +25,3 @@ export const rightsAreSomebodys: Rule = each(['RoleBinding', 'ClusterRoleBinding
     .filter(({ name }) => EVERYBODY.includes(name))
     .map(({ name }) => `name who is meant instead of the group ${name}`),
 )
-
-/** No account of a pod of Muster's, or with a role at the API, is one of a task: the manager of adapter tasks may not have tokens of it. */
-export const partsAreNoTasks: Rule = (objects) => {
-  const policy = objects.find(
-    ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === 'muster-task-tokens',
-  )
-  const refused = JSON.stringify(policy ?? '')
-  return running(objects).flatMap(({ name, workload }) => {
-    const { serviceAccountName, containers } = workload.template.spec
-    const roles = containers.flatMap(({ env = [] }) => env.filter((one) => one.name === 'MUSTER_AUTH_ROLES'))
-    const mapped = roles.flatMap(({ value = '' }) =>
-      [...value.matchAll(ACCOUNT)].flatMap(([, account]) => account ?? []),
-    )
-    return [...(serviceAccountName === undefined ? [] : [serviceAccountName]), ...mapped]
-      .filter((account) => !refused.includes(`'${account}'`))
-      .map((account) => `${name}: name ${account} in the policy muster-task-tokens`)
-  })
-}
-
-const ACCOUNT = /system:serviceaccount:hyperfleet-system:([^=,]+)=/g

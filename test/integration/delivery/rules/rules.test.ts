@@ -152,7 +152,6 @@ test('every problem names the object and says what to write', () => {
       "NetworkPolicy/a: Deployment/a does not take calls of Deployment/a at 80",
       "Role/a: name what is meant by "*" in {"apiGroups":[""],"resources":["*"],"verbs":["get"]}",
       "RoleBinding/a: name who is meant instead of the group system:authenticated",
-      "Deployment/a: name s in the policy muster-task-tokens",
       "ValidatingWebhookConfiguration/w: leave caBundle to the manager",
       "SentinelConfig/a: leave the status to its controller",
       "StatefulSet/a: say apiVersion, kind and volumeMode of its claims",

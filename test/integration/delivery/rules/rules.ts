@@ -12,7 +12,7 @@ import {
 import { hasAHealthScript, hasASample, hasRolesForPeople, shownInColumns, tellsItsState } from './kinds.ts'
 import type { Rule } from './manifest.ts'
 import { byDigest, portsAreNamed, probed, restricted, sized, tokensAreMeant } from './pods.ts'
-import { noWildcards, partsAreNoTasks, rightsAreSomebodys } from './rights.ts'
+import { noWildcards, rightsAreSomebodys } from './rights.ts'
 import { monitorsScrapeSomething, servicesLeadSomewhere } from './services.ts'
 import { bothSidesAgree, deniedUnlessNamed, policiesNamePodPorts } from './traffic.ts'
 
@@ -32,7 +32,6 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'both sides of a call agree': bothSidesAgree,
   'rights name what they are for': noWildcards,
   'rights have a holder': rightsAreSomebodys,
-  'accounts of Muster are none of tasks': partsAreNoTasks,
   'no certificates': noCertificates,
   'no status': noStatus,
   'claims are said as they are stored': claimsAsStored,
