@@ -6,6 +6,11 @@ export const APIS_ERRORS = {
     when: 'a key or value in a bucket of the fleet is not as the contract says; readers skip it',
     remedy: 'find its writer; delete the key when nothing writes it any more',
   },
+  FleetKeyError: {
+    when: 'a file or Secret holds no keys by which entries of the fleet are signed or known',
+    remedy: 'give what the message describes',
+    inMessage: true,
+  },
   CustomizationError: {
     when: "a customization can't be applied; its inventory entry becomes BrokenByConfiguration",
     remedy: 'correct the patch of the ClusterDeploymentCustomization that the message names',

@@ -17,3 +17,10 @@ export const natsFileFlags = (user: string) => ({
   ),
   natsCa,
 })
+
+/** Where an agent finds what entries must be signed by. */
+export const fleetPublicKeys = optional(
+  'FILE',
+  'public keys of the fleet, PEM, as its ConfigMap fleet-signing has them: only entries that one of them has signed are taken; read again for each entry (default: every entry is taken)',
+  nonEmpty,
+)

@@ -5,7 +5,7 @@ import { addFlags, readFlags } from '../flag.ts'
 import { agentFlags } from './flags.ts'
 import { absolutePath, accountName, withoutUser } from './values.ts'
 
-const { device, natsUrl, natsCredentials, natsCa, labels, programUser } = agentFlags
+const { device, natsUrl, natsCredentials, natsCa, fleetPublicKeys, labels, programUser } = agentFlags
 
 export const enrollFlags = {
   device,
@@ -13,6 +13,10 @@ export const enrollFlags = {
   natsUrl: { ...natsUrl, read: (provided, where) => withoutUser(natsUrl.read(provided, where)) } as typeof natsUrl,
   natsCredentials,
   natsCa,
+  fleetPublicKeys,
+  acceptUnsigned: toggle(
+    'have the agent take entries that nothing has signed, so that what opens NATS puts programs on this device',
+  ),
   labels,
   user: required(
     'NAME',
@@ -34,8 +38,8 @@ export type EnrollFlags = Values<typeof enrollFlags>
 
 const EXAMPLES = `
 Examples:
-  muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --labels=site=north
-  muster agent enroll --device=pump-17 --user=pump --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --root=/mnt/image --offline
+  muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --fleet-public-keys=fleet-public.pem --labels=site=north
+  muster agent enroll --device=pump-17 --user=pump --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --fleet-public-keys=fleet-public.pem --root=/mnt/image --offline
 `
 
 export const enrollCommand = (): Command =>

@@ -1,7 +1,7 @@
 /**
  * Installs the agent as a service of systemd:
  *
- *   the device's key opens NATS ─► <root>/etc/muster-agent/{nats,nats-ca,kubeconfig}, for root alone
+ *   the device's key opens NATS ─► <root>/etc/muster-agent/{nats,nats-ca,fleet-public-keys,kubeconfig}, for root alone
  *                                ─► <root>/etc/systemd/system/muster-agent.service ─► enabled, started
  *
  * AGENT-30.
@@ -27,6 +27,7 @@ import {
 } from '#services/agent/index.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { EnrollFlags } from './enroll-command.ts'
+import { openPublicKeys } from './public-keys.ts'
 import { type Argument, systemdUnit, UNIT_NAME } from './systemd-unit.ts'
 
 const run = promisify(execFile)
@@ -43,6 +44,7 @@ export const enroll = async (flags: EnrollFlags): Promise<readonly string[]> => 
   if (isThisMachine && process.getuid?.() !== 0)
     throw new Failure('a service of the machine is made by root: run it with sudo')
   await checkRoot(root)
+  await checkPublicKeys(flags)
   const authenticator = await readKey(flags)
   if (!offline) await checkNats(flags, authenticator)
   const secrets = await readSecrets(flags)
@@ -63,6 +65,17 @@ export const enroll = async (flags: EnrollFlags): Promise<readonly string[]> => 
     if (error instanceof Failure || typeof code !== 'string') throw error
     throw new Failure(`--root: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** A device that takes what nothing has signed is a person's choice, not an oversight. AGENT-49. @throws UsageError */
+const checkPublicKeys = async ({ fleetPublicKeys, acceptUnsigned }: EnrollFlags): Promise<void> => {
+  await openPublicKeys(fleetPublicKeys)
+  if (fleetPublicKeys === undefined && !acceptUnsigned)
+    throw new UsageError(
+      '--fleet-public-keys: give the public keys of the fleet, which its ConfigMap fleet-signing has in public.pem; where its operator signs nothing, give --accept-unsigned',
+    )
+  if (fleetPublicKeys !== undefined && acceptUnsigned)
+    throw new UsageError('--accept-unsigned: give it or --fleet-public-keys, not both')
 }
 
 /** @throws UsageError */
@@ -102,7 +115,12 @@ const checkNats = async (
 }
 
 /** The flags that name files of the service. */
-const SECRET_FLAGS = { nats: '--nats-credentials', 'nats-ca': '--nats-ca', kubeconfig: '--kubeconfig' } as const
+const SECRET_FLAGS = {
+  nats: '--nats-credentials',
+  'nats-ca': '--nats-ca',
+  'fleet-public-keys': '--fleet-public-keys',
+  kubeconfig: '--kubeconfig',
+} as const
 
 /** A key opens the inbox of its own device alone. @throws Failure */
 const checkName = async (connection: NatsConnection, device: string): Promise<void> => {
@@ -166,11 +184,17 @@ interface Secret {
 }
 
 /** @throws UsageError */
-const readSecrets = async ({ natsCredentials, natsCa, kubeconfig }: EnrollFlags): Promise<readonly Secret[]> => {
+const readSecrets = async ({
+  natsCredentials,
+  natsCa,
+  fleetPublicKeys,
+  kubeconfig,
+}: EnrollFlags): Promise<readonly Secret[]> => {
   const secrets: Secret[] = []
   for (const [name, path] of [
     ['nats', natsCredentials],
     ['nats-ca', natsCa],
+    ['fleet-public-keys', fleetPublicKeys],
     ['kubeconfig', kubeconfig],
   ] as const) {
     if (path === undefined) continue

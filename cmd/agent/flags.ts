@@ -1,7 +1,7 @@
 import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
 import { logFlags } from '../log-flags.ts'
-import { natsCa } from '../nats-flags.ts'
+import { fleetPublicKeys, natsCa } from '../nats-flags.ts'
 import { deviceName, labels, PROGRAM_USERS, parseUidRange } from './values.ts'
 
 export const agentFlags = {
@@ -14,6 +14,7 @@ export const agentFlags = {
   ),
   natsCa,
   natsTokenFile: optional('FILE', 'file with a token, for servers that ask for one', nonEmpty),
+  fleetPublicKeys,
   labels: flag('LABELS', 'labels by which Deployments select this device, such as site=north,tier=edge', labels, ''),
   kubeconfig: optional(
     'FILE',

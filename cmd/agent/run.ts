@@ -17,6 +17,7 @@ import { buildInfo } from '../build-info.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { stopOnSignals } from '../signals.ts'
 import type { AgentFlags } from './flags.ts'
+import { openPublicKeys } from './public-keys.ts'
 
 /** Runs the agent until a signal stops it. @throws UsageError, Failure */
 export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
@@ -34,6 +35,7 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
         device,
         labels,
         version,
+        publicKeys: await openPublicKeys(flags.fleetPublicKeys),
         nats: { url: natsUrl, authenticator, ca: natsCa },
         stateDir,
         inventory: machineInventory(),

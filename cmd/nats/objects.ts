@@ -4,12 +4,16 @@
  *   Secret     nats-authority   the authorities, with their keys: for muster nats alone
  *   Secret     nats-api         the seed of the HyperFleet API's key
  *   Secret     nats-fleet       the seed of the fleet operator's key
+ *   Secret     fleet-signing    keys.pem: what signs entries for devices. For the fleet operator alone: NATS has nothing of it
+ *   ConfigMap  fleet-signing    public.pem: what devices know that by, for people to bring there
  *   ConfigMap  nats-ca          ca.crt: what clients know the server by
  *   ConfigMap  nats-devices     public keys of devices by their names: people's, only read here
  */
+import { generateKeyPairSync } from 'node:crypto'
 import { createUser, fromSeed } from '@nats-io/nkeys'
+import { publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { ConfigMap } from '#apis/kubernetes.ts'
-import { ensureAuthorities, SECRETS } from '#operator/admission/ca-secret.ts'
+import { ensureAuthorities, SECRETS, type Secret } from '#operator/admission/ca-secret.ts'
 import { bundleOf, type KeyPair } from '#operator/admission/certificates.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isAlreadyExists } from '#operator/index.ts'
@@ -20,6 +24,9 @@ const AUTHORITY = 'nats-authority'
 const CA = 'nats-ca'
 const DEVICES = 'nats-devices'
 const SEED = 'seed'
+const SIGNING = 'fleet-signing'
+const SIGNING_KEYS = 'keys.pem'
+const PUBLIC_KEYS = 'public.pem'
 
 const DAY_MS = 24 * 3_600_000
 /** Devices are told of an authority by people, so it lives long, and the next one is there long before the first certificate of it. */
@@ -45,16 +52,25 @@ export const keepUsers = async (api: Api, namespace: string): Promise<Readonly<R
 })
 
 const keepUser = async (api: Api, name: string, namespace: string): Promise<string> => {
+  const { data } = await keepSecret(api, name, namespace, () => ({ [SEED]: createUser().getSeed() }))
+  return publicKeyOf(name, data?.[SEED])
+}
+
+/** The Secret; made when it is not there. @param content of a new one @throws ApiError, NetworkError */
+const keepSecret = async (
+  api: Api,
+  name: string,
+  namespace: string,
+  content: () => Readonly<Record<string, string | Uint8Array>>,
+): Promise<Secret> => {
   for (;;) {
     const secret = await api.get(SECRETS, name, namespace)
-    if (secret !== undefined) return publicKeyOf(name, secret.data?.[SEED])
-    const seed = Buffer.from(createUser().getSeed()).toString('base64')
+    if (secret !== undefined) return secret
+    const data = Object.fromEntries(
+      Object.entries(content()).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    )
     try {
-      await api.create(SECRETS, {
-        metadata: { name, namespace, labels: LABELS },
-        type: 'Opaque',
-        data: { [SEED]: seed },
-      })
+      await api.create(SECRETS, { metadata: { name, namespace, labels: LABELS }, type: 'Opaque', data })
     } catch (error) {
       if (!isAlreadyExists(error)) throw error
     }
@@ -72,6 +88,29 @@ const publicKeyOf = (name: string, data: string | undefined): string => {
   } catch (error) {
     throw new Failure(`the Secret ${name} holds no seed of a NATS user: delete it, and one is made`, { cause: error })
   }
+}
+
+/**
+ * The keys that sign what devices run, and the ConfigMap with their public halves. A Secret that is not there is made; what people add to it
+ * or take away is published. NATS-15.
+ * @returns why devices may have to be told of other keys; undefined when they need not @throws ApiError, NetworkError, FleetKeyError
+ */
+export const keepSigningKeys = async (api: Api, namespace: string): Promise<string | undefined> => {
+  const secret = await keepSecret(api, SIGNING, namespace, () => ({ [SIGNING_KEYS]: newSigningKey() }))
+  const pem = Buffer.from(secret.data?.[SIGNING_KEYS] ?? '', 'base64').toString()
+  const data = { [PUBLIC_KEYS]: publicKeysOf(readSigningKeys(pem)) }
+  const found = await api.get(ConfigMap, SIGNING, namespace)
+  if (found === undefined) await api.create(ConfigMap, { metadata: { name: SIGNING, namespace, labels: LABELS }, data })
+  else if (found.data?.[PUBLIC_KEYS] !== data[PUBLIC_KEYS]) {
+    await api.replace(ConfigMap, { ...found, data })
+    return 'the keys that sign entries for devices are others than before: bring devices the public keys of the ConfigMap fleet-signing, or put the former Secret fleet-signing back. Until then they go on with what they have, and take nothing new'
+  }
+  return undefined
+}
+
+const newSigningKey = (): string => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** Public keys by the names of devices, as people wrote them. @throws ApiError, NetworkError */

@@ -18,7 +18,7 @@ import { buildInfo } from '../build-info.ts'
 import { stopOnSignals } from '../signals.ts'
 import type { NatsOptions } from './command.ts'
 import { moveStreams } from './move-streams.ts'
-import { keepAuthorities, keepUsers, readDeclaredDevices } from './objects.ts'
+import { keepAuthorities, keepSigningKeys, keepUsers, readDeclaredDevices } from './objects.ts'
 import {
   filesIn,
   keepCertificate,
@@ -120,6 +120,12 @@ export class Keeper {
       } catch (error) {
         problems.add(`nats-server was not told of its configuration yet, trying again: ${messageOf(error)}`)
       }
+    }
+    try {
+      const exchanged = await keepSigningKeys(this.#api, options.namespace)
+      if (exchanged !== undefined) log.warn(exchanged)
+    } catch (error) {
+      problems.add(`the keys that sign entries for devices can't be kept, trying again: ${messageOf(error)}`)
     }
     // The same again and again is one line.
     for (const problem of problems) if (!this.#said.has(problem)) log.warn(problem)

@@ -1,6 +1,8 @@
 /** The agent of one cluster, in this process. */
 import { join } from 'node:path'
 import { isDeviceOf } from '#apis/fleet.nationtech.io/cluster-device.ts'
+import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
+import { readPublicKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { parseAdminKubeconfig, readAdminKubeconfig } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
@@ -26,7 +28,7 @@ export type RunningAgents = Map<string, Promise<void>>
 /** The name of a cluster's device is another device's. */
 export class DeviceNameTakenError extends errorOf(CLUSTERDEVICE_ERRORS, 'DeviceNameTakenError') {}
 
-/** Until the signal aborts. @throws DeviceNameTakenError, AdminKubeconfigError, CredentialsError, RefusedError, LockedError, ApiError, NetworkError */
+/** Until the signal aborts. @throws DeviceNameTakenError, AdminKubeconfigError, FleetKeyError, CredentialsError, RefusedError, LockedError, ApiError, NetworkError */
 export const runClusterAgent =
   (deps: ClusterDeviceOptions, agents: RunningAgents) =>
   async (context: DaemonContext<ClusterDeployment>): Promise<void> => {
@@ -70,6 +72,8 @@ const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<Cl
         inventory: inventoryOf(object),
         programs: undefined,
         version: deps.version,
+        publicKeys:
+          deps.publicKeys === undefined ? undefined : await FleetKeyFile.open(deps.publicKeys, readPublicKeys),
         nats: { url: deps.nats.url, ca: deps.nats.ca, authenticator: await readClusterAuthenticator(deps) },
         stateDir: stateFolder(deps, object),
         cluster,

@@ -1,7 +1,7 @@
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag, type Values } from '#operator/flags/flag.ts'
+import { flag, optional, type Values } from '#operator/flags/flag.ts'
 import { names, nonEmpty } from '#operator/flags/values.ts'
 import { type Rights, readAfterConflict } from '#operator/rights.ts'
 
@@ -17,6 +17,11 @@ const flags = {
     'where is noted what was applied to clusters that are devices; it must outlive the manager',
     nonEmpty,
     './muster-cluster-devices',
+  ),
+  fleetPublicKeys: optional(
+    'FILE',
+    'public keys of the fleet, PEM, as its ConfigMap fleet-signing has them: clusters that are devices take only entries that one of them has signed (default: every entry)',
+    nonEmpty,
   ),
 }
 
@@ -58,9 +63,17 @@ export const clusterDeviceEntry = {
   kinds: [ClusterDeployment, Device],
   flags,
   rights,
-  load: async ({ natsUrl, natsCredentials, natsCa, clusterDeviceLabels, clusterDeviceStateDir, version }: Context) => {
+  load: async (context: Context) => {
+    const { natsUrl, natsCredentials, natsCa, clusterDeviceLabels, clusterDeviceStateDir, fleetPublicKeys, version } =
+      context
     const { clusterDevice } = await import('./index.ts')
     const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
-    return clusterDevice({ nats, labels: clusterDeviceLabels, stateDir: clusterDeviceStateDir, version })
+    return clusterDevice({
+      nats,
+      publicKeys: fleetPublicKeys,
+      labels: clusterDeviceLabels,
+      stateDir: clusterDeviceStateDir,
+      version,
+    })
   },
 } as const satisfies ControllerEntry<Context>

@@ -7,6 +7,8 @@ export interface ClusterDeviceOptions {
     /** A file with the certificates of the authorities that the servers' are of; those of the machine when undefined. */
     readonly ca?: string | undefined
   }
+  /** A file with the public keys that entries must be signed by; undefined where they need not be signed. AGENT-48. */
+  readonly publicKeys?: string | undefined
   /** Which labels of ClusterDeployments their Devices get: keys, or prefixes that end in a slash. */
   readonly labels: readonly string[]
   /** Must outlive this process: what agents applied is noted there. */

@@ -1,8 +1,10 @@
+import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
+import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag, type Values } from '#operator/flags/flag.ts'
-import { names } from '#operator/flags/values.ts'
+import { flag, optional, type Values } from '#operator/flags/flag.ts'
+import { names, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights } from '#operator/rights.ts'
 import type { FleetOptions } from './options.ts'
 
@@ -12,6 +14,11 @@ const flags = {
     'labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all',
     names,
     '',
+  ),
+  fleetSigningKeys: optional(
+    'FILE',
+    'private keys of Ed25519, PEM, by which entries for devices are signed; read again when it changes (default: nothing is signed, and agents that demand it take nothing new)',
+    nonEmpty,
   ),
 }
 
@@ -75,9 +82,12 @@ export const fleetEntry = {
   kinds: [Deployment, Device],
   flags,
   rights,
-  load: async ({ natsUrl, natsCredentials, natsCa, home, fleet: viewRef, ...context }: Context) => {
+  /** @throws FleetKeyError */
+  load: async ({ natsUrl, natsCredentials, natsCa, fleetSigningKeys, home, fleet: viewRef, ...context }: Context) => {
     const { fleet } = await import('./index.ts')
     const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
-    return fleet({ ...context, nats, leaseNamespace: home, viewRef })
+    const signingKeys =
+      fleetSigningKeys === undefined ? undefined : await FleetKeyFile.open(fleetSigningKeys, readSigningKeys)
+    return fleet({ ...context, nats, signingKeys, leaseNamespace: home, viewRef })
   },
 } as const satisfies ControllerEntry<Context>

@@ -9,7 +9,8 @@
  * FLEET-1, FLEET-2, FLEET-9, FLEET-20.
  */
 
-import type { FleetView, Recovery, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
@@ -27,6 +28,7 @@ import { writeDesired } from './desired-writer.ts'
 import { createFleetView, type FleetViewInput } from './fleet-view.ts'
 import { Leader } from './leader/leader.ts'
 import type { Metrics } from './metrics.ts'
+import { followSigningKeys } from './signing.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
 import { type FleetStores, followNats } from './sources/nats.ts'
 import type { SourceListener } from './sources/source-listener.ts'
@@ -37,6 +39,7 @@ import {
   type Feed,
   findNatsOutage,
   initialSyncStates,
+  PHASE_MEANINGS,
   type SyncEvent,
   type SyncStates,
   sourceSyncState,
@@ -50,6 +53,8 @@ export interface FleetOperatorOptions {
   readonly namespace: string | undefined
   /** Labels that devices choose themselves: keys, prefixes that end in a slash, `*` for all. */
   readonly ownLabels: readonly string[]
+  /** What entries are signed by; undefined where they are not. FLEET-103. */
+  readonly signingKeys: FleetKeyFile | undefined
   /** Decides which replica leads. */
   readonly lease: { readonly name: string; readonly namespace: string; readonly times?: LeaseTimes }
   /** Of this process. */
@@ -69,16 +74,9 @@ const RETRY_INTERVAL_MS = 1_000
 /** Milliseconds after which what the store had no room for is written again. */
 const REFUSED_RETRY_INTERVAL_MS = 5_000
 
-/** What follows from a phase, for the log. */
-const PHASES = {
-  Recovering: 'the fleet is being read, nothing is written until all of it was read',
-  Degraded: 'a source is away, what is known of it is of before until it is back',
-  Converged: 'every source is up to date',
-} as const satisfies Record<SyncState['phase'], string>
-
 export class FleetOperator {
   readonly #options: FleetOperatorOptions
-  readonly #state = new FleetState()
+  readonly #state: FleetState
   readonly #deployments: DeploymentCache
   readonly #devices: DeviceCache
   readonly #wakeSignal: WakeSignal
@@ -92,6 +90,7 @@ export class FleetOperator {
   constructor(options: FleetOperatorOptions) {
     const { api, clock, log } = options
     this.#options = options
+    this.#state = new FleetState(options.signingKeys?.keys)
     this.#syncStates = initialSyncStates(clock.now())
     this.#wakeSignal = new WakeSignal(clock)
     this.#deployments = new DeploymentCache({ state: this.#state, api, clock, log })
@@ -166,10 +165,12 @@ export class FleetOperator {
     const { signal } = scope
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
+    const signing = { ...this.#options, state: this.#state, devices: this.#devices, wake: this.#wakeSignal }
     const parts = [
       this.#follow(signal),
       this.#writeLoop(signal, began),
       this.#notifyViewers(signal),
+      followSigningKeys(signing, signal),
       this.#lead(events, signal),
     ]
     try {
@@ -200,7 +201,7 @@ export class FleetOperator {
     const before = summarizeSync(this.#syncStates).phase
     this.#syncStates = withSyncEvent(this.#syncStates, feed, event, this.#options.clock.now())
     const { phase } = summarizeSync(this.#syncStates)
-    if (phase !== before) this.#options.log.info(`fleet: ${PHASES[phase]}`, { phase, before, feed })
+    if (phase !== before) this.#options.log.info(`fleet: ${PHASE_MEANINGS[phase]}`, { phase, before, feed })
     this.#wakeSignal.wake()
   }
 
@@ -293,8 +294,6 @@ export class FleetOperator {
   }
 
   #counts() {
-    const names = [...this.#devices.names()]
-    const alive = names.filter((name) => this.#state.isAlive(name)).length
-    return { deployments: [...this.#deployments.keys()].length, devices: names.length, alive }
+    return { deployments: [...this.#deployments.keys()].length, ...this.#devices.counts() }
   }
 }

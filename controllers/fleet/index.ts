@@ -51,6 +51,7 @@ export const fleet = (deps: FleetOptions): Controller<Deployment> => {
       access: { ...deps.nats, name: `muster-fleet ${deps.identity}` },
       namespace: deps.namespace,
       ownLabels: deps.deviceLabels ?? [],
+      signingKeys: deps.signingKeys,
       lease: { name, namespace: deps.leaseNamespace, times: LEASE_TIMES },
       identity: deps.identity,
       metrics,

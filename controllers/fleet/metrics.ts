@@ -5,7 +5,13 @@ import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 /** What the gauges show; asked at every scrape. */
 export interface GaugeSource {
   recovery(): Recovery
-  counts(): { readonly deployments: number; readonly devices: number; readonly alive: number }
+  counts(): {
+    readonly deployments: number
+    readonly devices: number
+    readonly alive: number
+    /** Undefined where nothing is signed. */
+    readonly verification: { readonly verifying: number; readonly others: number; readonly refused: number } | undefined
+  }
 }
 
 /** Registers them; once per registry. */
@@ -52,6 +58,26 @@ export const createFleetMetrics = (registry: Registry) => {
     own.set({ alive: 'true' }, alive)
     own.set({ alive: 'false' }, devices - alive)
   })
+  gauge(
+    'muster_fleet_devices_verifying',
+    'Devices by whether they take only entries that a key of this operator has signed; none where nothing is signed.',
+    ['verifying'],
+    (own, from) => {
+      const { verification: counts } = from.counts()
+      if (counts === undefined) return
+      own.set({ verifying: 'true' }, counts.verifying)
+      own.set({ verifying: 'false' }, counts.others)
+    },
+  )
+  gauge(
+    'muster_fleet_unverified_entries',
+    'Entries that devices refuse because no key that they know has signed them; none where nothing is signed.',
+    [],
+    (own, from) => {
+      const refused = from.counts().verification?.refused
+      if (refused !== undefined) own.set(refused)
+    },
+  )
   return {
     measure(from: GaugeSource | undefined) {
       measured = from

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 
 export interface FleetOptions {
@@ -8,6 +9,8 @@ export interface FleetOptions {
   readonly namespace: string | undefined
   /** Labels that devices choose themselves, and by them their Deployments; none by default. FLEET-93. */
   readonly deviceLabels?: readonly string[]
+  /** What entries are signed by; undefined where they are not. FLEET-103. */
+  readonly signingKeys?: FleetKeyFile | undefined
   /** Where the Lease is that replicas share. */
   readonly leaseNamespace: string
   readonly identity: string

@@ -11,13 +11,12 @@ import {
   type JsMsg,
   jetstream,
   jetstreamManager,
-  type StoredMsg,
 } from '@nats-io/jetstream'
 import type { NatsConnection, QueuedIterator, Status } from '@nats-io/transport-node'
 import { AbortScope } from '../abort/abort-scope.ts'
 import { messageOf } from '../errors/message-of.ts'
 import { detach } from '../process/detach.ts'
-import { foreignHeaders } from './foreign-headers.ts'
+import { type ForeignHeaders, foreignHeaders } from './foreign-headers.ts'
 import { keyIn, streamOf, subjectOf } from './kv-subjects.ts'
 import { NatsProblem } from './problem.ts'
 import { ReadingEnd } from './reading-end.ts'
@@ -29,6 +28,8 @@ export interface BucketEntry {
   readonly kind: 'Value' | 'Deleted' | 'Expired' | 'Unreadable'
   /** Why it is unreadable; else empty. */
   readonly problem: string
+  /** The first value of a header; empty when there is none, or nothing can be read. */
+  readonly header: (name: string) => string
   /** A part of a larger buffer of the network, all of which stays as long as this does: keep a copy. */
   readonly value: Uint8Array
   readonly revision: number
@@ -43,11 +44,11 @@ export const toEntry = (bucket: string, message: JsMsg): BucketEntry | undefined
   const key = keyIn(bucket, message.subject)
   if (key === undefined) return undefined
   const { seq: revision, time: at, data: value, info } = message
-  return { key, ...kindOf(message), value, revision, at, pending: info.pending }
+  const headers = foreignHeaders(message)
+  return { key, ...kindOf(headers), header: headers.get, value, revision, at, pending: info.pending }
 }
 
-const kindOf = (message: JsMsg | StoredMsg): Pick<BucketEntry, 'kind' | 'problem'> => {
-  const headers = foreignHeaders(message)
+const kindOf = (headers: ForeignHeaders): Pick<BucketEntry, 'kind' | 'problem'> => {
   if (headers.problem !== undefined) return { kind: 'Unreadable', problem: headers.problem }
   const operation = headers.get('KV-Operation')
   if (operation === 'DEL' || operation === 'PURGE') return { kind: 'Deleted', problem: '' }
@@ -83,7 +84,7 @@ const stopWhenLost = async (messages: ConsumerMessages): Promise<void> => {
 }
 
 /** What was written last, as the server that leads the bucket has it: what is read may come from one that lags behind. */
-export type NewestEntry = Pick<BucketEntry, 'kind' | 'revision' | 'at'>
+export type NewestEntry = Omit<BucketEntry, 'key' | 'pending'>
 
 /** @param keys A pattern of subjects, or a key. @returns undefined when there are none @throws what NATS answers */
 export const newestEntry = async (
@@ -92,7 +93,9 @@ export const newestEntry = async (
   keys: string,
 ): Promise<NewestEntry | undefined> => {
   const found = await streams.getMessage(streamOf(bucket), { last_by_subj: subjectOf(bucket, keys) })
-  return found === null ? undefined : { kind: kindOf(found).kind, revision: found.seq, at: found.time }
+  if (found === null) return undefined
+  const headers = foreignHeaders(found)
+  return { ...kindOf(headers), header: headers.get, value: found.data, revision: found.seq, at: found.time }
 }
 
 /** The keys of which there is an entry, be it a deletion, as the server that leads the bucket has them. @param keys A pattern of subjects. @throws what NATS answers */

@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
@@ -23,6 +24,7 @@ import { detach } from '#lib/process/detach.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import { EntryVerifier } from './entry-verifier.ts'
 import { agentId, lockFolder } from './folder-lock.ts'
 import { noCluster } from './manifests/no-cluster.ts'
 import { createObjectsApi } from './manifests/objects-api.ts'
@@ -36,12 +38,15 @@ import { noMachine } from './process/no-machine.ts'
 import { openHost, type ProgramSettings } from './process/open-host.ts'
 import type { ProgramHost } from './process/program-host.ts'
 import { processRunner } from './process/runner.ts'
+import { NO_REMOVED_ENTRIES, removedEntriesIn } from './removed-entries.ts'
 import type { WorkloadRunners } from './workload-runner.ts'
 
 export interface AgentOptions {
   readonly device: string
   readonly labels: Readonly<Record<string, string>>
   readonly version: string
+  /** What entries must be signed by; undefined where they need not be signed. AGENT-48. */
+  readonly publicKeys: FleetKeyFile | undefined
   readonly nats: Pick<ConnectOptions, 'url' | 'authenticator' | 'ca'>
   /** Made when it is not there; one agent at a time. */
   readonly stateDir: string
@@ -70,11 +75,20 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const folder = await realpath(stateDir)
   await using _locked = await lockFolder(folder)
   const store = await openPlacementStore(folder, log)
+  const verifier = new EntryVerifier({
+    keys: options.publicKeys,
+    changed: (ids) => reports.changeInfo({ publicKeys: ids }),
+    log,
+  })
   const reports = new StateReporter(device, {
     labels: options.labels,
     inventory: options.inventory,
     agentVersion: options.version,
+    ...(verifier.ids !== undefined && { publicKeys: verifier.ids }),
   })
+  if (verifier.ids === undefined)
+    log.warn('entries are taken without a signature, so what opens NATS puts programs here: give --fleet-public-keys')
+  else log.info('entries are taken that a key of the fleet has signed', { keys: verifier.ids })
   const host = options.programs && (await openHost(options.programs, folder, agentId(folder), log))
   const placements = new PlacementRunners({
     device,
@@ -87,6 +101,8 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     },
     runners: createRunners(options, agentId(folder), host),
     holdFilesOf: host?.holdFilesOf ?? (({ folder: own }) => [join(own, 'hold')]),
+    verifier,
+    removed: options.publicKeys === undefined ? NO_REMOVED_ENTRIES : removedEntriesIn(folder),
     reports,
     clock,
     log,

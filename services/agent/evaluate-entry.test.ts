@@ -24,16 +24,17 @@ test.for<[string, AcceptedEntry, string]>([
   ['an earlier revision', entry(sleeps('2'), 4), 'Older'],
   ['a Deployment that was made before', entry(sleeps('2'), 9, 'u-0', '2025-01-01T00:00:00Z'), 'Older'],
 ])('%s', ([, { bytes }, verdict]) => {
-  expect(evaluateEntry(bytes, present).verdict).toBe(verdict)
+  expect(evaluateEntry(bytes, present, undefined, undefined).verdict).toBe(verdict)
 })
 
 // AGENT-4
 describe('what can’t be run', () => {
   test('bytes that are no entry have no answer', () => {
-    expect(evaluateEntry(Buffer.from('{}'), present)).toEqual({
+    expect(evaluateEntry(Buffer.from('{}'), present, undefined, undefined)).toEqual({
       verdict: 'Refuse',
       reason: "the entry in fleet-desired can't be read: schema is no whole number from 1 on",
       answered: undefined,
+      isUnverified: false,
     })
   })
 
@@ -51,10 +52,73 @@ describe('what can’t be run', () => {
     ],
   ])('%s is said in the name of its revision', ([, score, reason]) => {
     const { bytes } = entry(score as Score, 6)
-    expect(evaluateEntry(bytes, present)).toEqual({
+    expect(evaluateEntry(bytes, present, undefined, undefined)).toEqual({
       verdict: 'Refuse',
       reason: expect.stringContaining(reason),
       answered: { uid: 'u-1', revision: 6, generation: 6 },
+      isUnverified: false,
+    })
+  })
+})
+
+// AGENT-48
+describe('what is not signed by a key that is known', () => {
+  const problem = 'it is not signed'
+
+  test.for<[string, AcceptedEntry]>([
+    ['a later revision', entry(sleeps('2'), 6)],
+    ['an earlier revision', entry(sleeps('2'), 4)],
+    ['the same workload under a later number', entry(sleeps('1'), 6)],
+  ])(
+    'is refused, and complained of in the name of its revision: %s',
+    ([
+      ,
+      {
+        bytes,
+        entry: { payload },
+      },
+    ]) => {
+      const answered = { uid: 'u-1', revision: payload.revision, generation: payload.revision }
+      const refused = { verdict: 'Refuse', reason: problem, answered, isUnverified: true }
+      expect(evaluateEntry(bytes, present, undefined, problem)).toEqual(refused)
+      expect(evaluateEntry(bytes, undefined, undefined, problem)).toEqual(refused)
+    },
+  )
+
+  test('changes nothing where it is what runs', () => {
+    expect(evaluateEntry(present.bytes, present, undefined, problem)).toEqual({ verdict: 'Same' })
+  })
+
+  test('is refused whatever it holds', () => {
+    expect(evaluateEntry(Buffer.from('{}'), present, undefined, problem)).toMatchObject({
+      verdict: 'Refuse',
+      reason: problem,
+    })
+  })
+})
+
+// AGENT-50
+describe('after the device has removed revision 5 of a Deployment', () => {
+  const { owner, revision } = present.entry.payload
+  const removed = { owner, revision, generation: 5 }
+
+  test.for<[string, AcceptedEntry]>([
+    ['that revision, as when the device is selected again', present],
+    ['a later one', entry(sleeps('2'), 6)],
+    ['a Deployment that was made anew', entry(sleeps('2'), 1, 'u-2', '2026-02-01T00:00:00Z')],
+  ])('%s is run', ([, { bytes }]) => {
+    expect(evaluateEntry(bytes, undefined, removed, undefined).verdict).toBe('Run')
+  })
+
+  test.for<[string, AcceptedEntry]>([
+    ['an earlier revision', entry(sleeps('2'), 4)],
+    ['a Deployment that was made before', entry(sleeps('2'), 9, 'u-0', '2025-01-01T00:00:00Z')],
+  ])('%s is not, and the device says what it had', ([, { bytes }]) => {
+    expect(evaluateEntry(bytes, undefined, removed, undefined)).toEqual({
+      verdict: 'Refuse',
+      reason: expect.stringContaining('is older than revision 5, which this device had'),
+      answered: { uid: 'u-1', revision: 5, generation: 5 },
+      isUnverified: false,
     })
   })
 })

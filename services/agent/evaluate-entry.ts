@@ -13,6 +13,11 @@ export interface AcceptedEntry {
   readonly entry: Envelope<Desired>
 }
 
+/** What a device had last of a Deployment that it removed, without its workload. */
+export interface RemovedEntry extends Pick<Desired, 'owner' | 'revision' | 'filled'> {
+  readonly generation: number
+}
+
 /** Whom a state answers: the Deployment and the revision. */
 export interface EntryId {
   readonly uid: string
@@ -29,22 +34,41 @@ export type EntryVerdict =
   /** Older than what the device has, as after a store was restored from a backup: the device keeps what it has. */
   | { readonly verdict: 'Older'; readonly reason: string }
   /** It can't be run; what ran before goes on. `answered` is undefined where the entry does not even say whose it is. */
-  | { readonly verdict: 'Refuse'; readonly reason: string; readonly answered: EntryId | undefined }
+  | {
+      readonly verdict: 'Refuse'
+      readonly reason: string
+      readonly answered: EntryId | undefined
+      /** It is not known to be the fleet operator's. */
+      readonly isUnverified: boolean
+    }
 
-/** What to do about an entry. AGENT-2, AGENT-3, AGENT-4. */
-export const evaluateEntry = (bytes: Uint8Array, present: AcceptedEntry | undefined): EntryVerdict => {
+/**
+ * What to do about an entry. AGENT-2, AGENT-3, AGENT-4, AGENT-48.
+ * @param removed what the device had of the Deployment before it was removed, where older entries are not to come back
+ * @param signatureProblem why it is not known to be the fleet operator's; undefined when it is, or when that is not asked
+ */
+export const evaluateEntry = (
+  bytes: Uint8Array,
+  present: AcceptedEntry | undefined,
+  removed: RemovedEntry | undefined,
+  signatureProblem: string | undefined,
+): EntryVerdict => {
   if (present !== undefined && equalBytes(bytes, present.bytes)) return { verdict: 'Same' }
+  const refuse = (reason: string, answered: EntryId | undefined): EntryVerdict => ({
+    verdict: 'Refuse',
+    reason: signatureProblem ?? reason,
+    answered,
+    isUnverified: signatureProblem !== undefined,
+  })
   let entry: Envelope<Desired>
   try {
     entry = desiredCodec.decode(bytes)
   } catch (error) {
     if (!(error instanceof MalformedEntry)) throw error
-    return {
-      verdict: 'Refuse',
-      reason: `the entry in fleet-desired can't be read: ${error.message}`,
-      answered: undefined,
-    }
+    return refuse(`the entry in fleet-desired can't be read: ${error.message}`, undefined)
   }
+  // Only so that its Deployment can show the complaint.
+  if (signatureProblem !== undefined) return refuse(signatureProblem, entryIdOf(entry))
   const { payload } = entry
   const found = present?.entry.payload
   if (found !== undefined && precedence(payload, found) === 'Older')
@@ -52,8 +76,13 @@ export const evaluateEntry = (bytes: Uint8Array, present: AcceptedEntry | undefi
       verdict: 'Older',
       reason: `revision ${payload.revision} in fleet-desired is older than revision ${found.revision}, which stays`,
     }
+  if (found === undefined && removed !== undefined && precedence(payload, removed) === 'Older')
+    return refuse(
+      `revision ${payload.revision} in fleet-desired is older than revision ${removed.revision}, which this device had before it was removed`,
+      { uid: removed.owner.uid, revision: removed.revision, generation: removed.generation },
+    )
   const problem = findWorkloadProblem(payload.score)
-  if (problem !== undefined) return { verdict: 'Refuse', reason: problem, answered: entryIdOf(entry) }
+  if (problem !== undefined) return refuse(problem, entryIdOf(entry))
   const accepted = { bytes, entry }
   return found !== undefined && isSameScore(found.score, payload.score)
     ? { verdict: 'Renumber', accepted }

@@ -8,14 +8,19 @@ import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { EntryPosition } from './entry-position.ts'
+import type { EntryVerifier } from './entry-verifier.ts'
 import type { StorePosition } from './evaluate-deletion.ts'
-import { type AcceptedEntry, type EntryId, entryIdOf, evaluateEntry } from './evaluate-entry.ts'
+import { type AcceptedEntry, type EntryId, type EntryVerdict, entryIdOf, evaluateEntry } from './evaluate-entry.ts'
 import { readHoldReason } from './hold-file.ts'
+import type { WrittenEntry } from './nats/watch-desired.ts'
 import type { PlacementStore, StoredPlacement } from './placement-store.ts'
+import type { RemovedEntries } from './removed-entries.ts'
 import type { LocalPlacement, ReportPhase, WorkloadRunners } from './workload-runner.ts'
 
 export interface PlacementRunnerOptions {
   readonly store: PlacementStore
+  readonly verifier: EntryVerifier
+  readonly removed: RemovedEntries
   readonly runners: WorkloadRunners
   /** Files by which the device holds changes back. */
   readonly holdFilesOf: (placement: LocalPlacement) => readonly string[]
@@ -28,20 +33,11 @@ export interface PlacementRunnerOptions {
   readonly log: Logger
 }
 
-/** An entry as the bucket has it. */
-export interface WrittenEntry {
-  readonly bytes: Uint8Array
-  readonly position: StorePosition
-}
-
 /** What a tenant works towards. */
 type Goal = { readonly do: 'Run'; readonly accepted: AcceptedEntry } | { readonly do: 'Remove' } | undefined
 
 /** An entry that can't be run, and whom the complaint answers. */
-interface Refusal {
-  readonly reason: string
-  readonly answered: EntryId
-}
+type Refusal = Omit<Extract<EntryVerdict, { verdict: 'Refuse' }>, 'answered'> & { readonly answered: EntryId }
 
 /** An entry that is not taken now, because the device holds changes back. */
 interface HeldEntry {
@@ -85,14 +81,17 @@ export class PlacementRunner {
   }
 
   /** Its entry in fleet-desired, which may be the one that it has. */
-  entryWritten(bytes: Uint8Array, position: StorePosition): Promise<void> {
+  entryWritten(entry: WrittenEntry): Promise<void> {
     return this.#enqueue(async () => {
+      const { bytes, signature, position } = entry
+      const problem = await this.#options.verifier.findProblem(this.#placement.key, bytes, signature)
       if (this.#goal?.do === 'Remove') {
-        this.#nextEntry = { bytes, position }
+        if (problem === undefined) this.#nextEntry = entry
         return
       }
-      await this.#position.entryTold(position, this.#accepted !== undefined)
-      await this.#handleEntry(bytes)
+      // Of what is not the operator's nothing counts, so deletions are not older than that either.
+      if (problem === undefined) await this.#position.entryTold(position, this.#accepted !== undefined)
+      await this.#handleEntry(bytes, problem)
     })
   }
 
@@ -115,10 +114,11 @@ export class PlacementRunner {
     return done
   }
 
-  async #handleEntry(bytes: Uint8Array): Promise<void> {
+  async #handleEntry(bytes: Uint8Array, signatureProblem?: string): Promise<void> {
     const { log, store, holdFilesOf } = this.#options
     const { key, deployment } = this.#placement
-    const verdict = evaluateEntry(bytes, this.#accepted)
+    const removed = await this.#options.removed.read(key)
+    const verdict = evaluateEntry(bytes, this.#accepted, removed, signatureProblem)
     switch (verdict.verdict) {
       case 'Older':
         log.warn('an older revision is not taken', { deployment, reason: verdict.reason })
@@ -126,7 +126,7 @@ export class PlacementRunner {
         return
       case 'Refuse':
         log.warn('an entry is not taken', { deployment, reason: verdict.reason })
-        this.#setRefusal({ reason: verdict.reason, answered: verdict.answered ?? this.#acceptedEntryId() })
+        this.#setRefusal({ ...verdict, answered: verdict.answered ?? this.#acceptedEntryId() })
         return
       case 'Same':
         this.#setRefusal(undefined)
@@ -235,12 +235,13 @@ export class PlacementRunner {
 
   /** Whether nothing of it is left. */
   async #remove(signal: AbortSignal): Promise<boolean> {
-    const { runners, store, clearReport, onRemoved, log } = this.#options
+    const { runners, store, removed, clearReport, onRemoved, log } = this.#options
     const { key, deployment } = this.#placement
     const report = this.#reportUntil(signal)
     for (const type of WORKLOADS) await runners[type].remove(this.#placement, report, signal)
     if (!signal.aborted) await clearReport(key, signal)
     if (signal.aborted) return false
+    if (this.#accepted !== undefined) await removed.note(key, this.#accepted)
     await store.delete(key)
     log.info('a workload was removed', { deployment })
     onRemoved(key, this.#nextEntry)
@@ -271,7 +272,9 @@ export class PlacementRunner {
     const at = this.#options.clock.now().toISOString()
     const reported = message === undefined ? {} : { message: truncateMessage(message) }
     const hold = this.#held === undefined ? {} : { hold: true }
-    this.#options.report(this.#placement.key, { phase, uid, revision, at, ...reported, ...hold }, generation)
+    const unverified = this.#refusal?.isUnverified === true ? { unverified: true } : {}
+    const state = { phase, uid, revision, at, ...reported, ...hold, ...unverified }
+    this.#options.report(this.#placement.key, state, generation)
   }
 
   #phaseToReport(): { readonly phase: Phase; readonly message: string | undefined } {

@@ -2,10 +2,12 @@ import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { EntryVerifier } from './entry-verifier.ts'
 import type { StateReporter } from './nats/state-reporter.ts'
 import type { DesiredListener } from './nats/watch-desired.ts'
 import { PlacementRunner } from './placement-runner.ts'
 import type { PlacementStore, StoredPlacement } from './placement-store.ts'
+import type { RemovedEntries } from './removed-entries.ts'
 import type { LocalPlacement, WorkloadRunners } from './workload-runner.ts'
 
 export interface PlacementRunnersOptions {
@@ -13,6 +15,8 @@ export interface PlacementRunnersOptions {
   readonly store: PlacementStore
   readonly runners: WorkloadRunners
   readonly holdFilesOf: (placement: LocalPlacement) => readonly string[]
+  readonly verifier: EntryVerifier
+  readonly removed: RemovedEntries
   readonly reports: StateReporter
   readonly clock: Clock
   readonly log: Logger
@@ -38,9 +42,9 @@ export class PlacementRunners {
   listener(onReplayed: () => void): DesiredListener {
     const missing = new Set(this.#byKey.keys())
     return {
-      onEntry: async (key, bytes, position) => {
+      onEntry: async (key, entry) => {
         missing.delete(key)
-        if (this.#isValid(key)) await this.#getOrStart(key).entryWritten(bytes, position)
+        if (this.#isOwn(key)) await this.#getOrStart(key).entryWritten(entry)
       },
       onDeleted: async (key, position) => {
         missing.delete(key)
@@ -66,14 +70,20 @@ export class PlacementRunners {
     await Promise.all([...this.#byKey.values()].map((runner) => runner.close(halt)))
   }
 
-  #isValid(key: string): boolean {
+  /** A signature says for which key an entry is, and not by which consumer it came. AGENT-48. */
+  #isOwn(key: string): boolean {
+    const problem = this.#findKeyProblem(key)
+    if (problem !== undefined) this.#options.log.warn('an entry is skipped', { key, problem })
+    return problem === undefined
+  }
+
+  #findKeyProblem(key: string): string | undefined {
     try {
-      parsePlacementKey(key)
-      return true
+      const { device } = parsePlacementKey(key)
+      return device === this.#options.device ? undefined : 'it is for another device'
     } catch (error) {
       if (!(error instanceof MalformedEntry)) throw error
-      this.#options.log.warn('an entry is skipped', { key, problem: error.message })
-      return false
+      return error.message
     }
   }
 
@@ -91,7 +101,7 @@ export class PlacementRunners {
         this.#byKey.delete(key)
         if (next !== undefined && !this.#isClosing)
           this.#getOrStart(key)
-            .entryWritten(next.bytes, next.position)
+            .entryWritten(next)
             .catch((error: unknown) => log.error('an entry could not be taken', { key, error }))
       },
     })

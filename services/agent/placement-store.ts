@@ -8,6 +8,7 @@
  *     removing        its key was deleted, and not everything is gone yet
  *     hold            the device takes no other revision now: see `hold-file.ts`
  *     …               what its runner remembers
+ *   <state>/removed     see `removed-entries.ts`
  */
 
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'

@@ -39,6 +39,8 @@ export interface State {
   readonly message?: string
   /** The device holds the update back. */
   readonly hold?: boolean
+  /** What it was given last is not signed by a key that it knows, so it does not take it. */
+  readonly unverified?: boolean
 }
 
 /** Characters of a message, in a state and in a status. */
@@ -52,6 +54,8 @@ export interface Info {
   readonly labels: Readonly<Record<string, string>>
   readonly inventory: Readonly<Record<string, string>>
   readonly agentVersion: string
+  /** The ids of the keys by which it verifies entries; absent when it takes every entry. */
+  readonly publicKeys?: readonly string[]
 }
 
 /** fleet-heartbeat: that a device is there. */
@@ -101,6 +105,8 @@ const optional = <T extends Json>(from: JsonObject, field: string, is: (value: J
 }
 
 const isText = (value: Json): value is string => typeof value === 'string'
+const isTexts = (value: Json): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
 const isTruth = (value: Json): value is boolean => typeof value === 'boolean'
 
 /** A score of a type that this release doesn't know is passed on: the agent says that it can't run it. */
@@ -133,6 +139,7 @@ const state = (payload: JsonObject): State => {
     at: moment(payload, 'at'),
     ...optional(payload, 'message', isText, 'text'),
     ...optional(payload, 'hold', isTruth, 'truth value'),
+    ...optional(payload, 'unverified', isTruth, 'truth value'),
   }
 }
 
@@ -140,6 +147,7 @@ const info = (payload: JsonObject): Info => ({
   labels: texts(payload, 'labels'),
   inventory: texts(payload, 'inventory'),
   agentVersion: text(payload, 'agentVersion'),
+  ...optional(payload, 'publicKeys', isTexts, 'list of texts'),
 })
 
 const heartbeat = (payload: JsonObject): Heartbeat => ({ boot: text(payload, 'boot'), at: moment(payload, 'at') })

@@ -56,7 +56,7 @@ const status = () =>
     },
     {
       description:
-        'How the device does. Ready is Unknown once its heartbeat expired; MultipleOwners is True while several Deployments want one slot of it.',
+        'How the device does. Ready is Unknown once its heartbeat expired; MultipleOwners is True while several Deployments want one slot of it; EntriesVerified is False while it does not take what a key of the fleet has signed, and that alone.',
     },
   )
 

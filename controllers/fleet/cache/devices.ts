@@ -26,6 +26,7 @@ import {
   OPERATOR_ANNOTATION,
   withoutLabels,
 } from '../status/device-status.ts'
+import { knowsKey } from '../status/entries-verified.ts'
 import { readClusterOfDevice } from './cluster-of-device.ts'
 import { chooseLabels, labelsAppliedBy } from './own-labels.ts'
 
@@ -132,6 +133,19 @@ export class DeviceCache {
     return this.#heartbeats.get(name)
   }
 
+  counts() {
+    const alive = [...this.names()].filter((name) => this.#state.isAlive(name)).length
+    return { devices: this.#objects.size, alive, verification: this.#countVerifying() }
+  }
+
+  /** How many take only what a key that signs has signed. FLEET-105. */
+  #countVerifying() {
+    const { ids } = this.#state.signer
+    if (ids.length === 0) return undefined
+    const verifying = [...this.#infos.values()].filter((info) => knowsKey(ids, info)).length
+    return { verifying, others: this.#infos.size - verifying, refused: this.#state.countUnverified() }
+  }
+
   /** Milliseconds since the epoch; undefined when it is online, or was offline already when this operator began. */
   offlineSince(name: string): number | undefined {
     return this.#offlineSince.get(name)
@@ -190,6 +204,8 @@ export class DeviceCache {
       agentVersion: info?.agentVersion ?? before?.agentVersion,
       phases: [...this.#state.placedOn(name)].map((known) => placementPhase(known.deployment, known.device, known)),
       slotConflicts: this.#state.slotConflictsOn(name),
+      info,
+      signing: this.#state.signer.ids,
       now,
     }
     const status = buildDeviceStatus(input)

@@ -86,7 +86,7 @@ export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Pro
     },
     opened: (buckets, manager) =>
       options.stores({
-        desired: createDesiredStore(buckets.desired, () => clock.now()),
+        desired: createDesiredStore({ kv: buckets.desired, manager, signer: state.signer, now: () => clock.now() }),
         reports: createReportStore(manager, namespace),
       }),
     onLook: watchRoom(options),

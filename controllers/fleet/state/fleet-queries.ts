@@ -1,8 +1,10 @@
 /** What can be asked of the fleet as it is known now. FleetState is what changes it. */
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { buildAggregate } from './aggregate.ts'
+import { EntrySigner } from './entry-signer.ts'
 import { FleetFacts } from './fleet-facts.ts'
 import type { PlacementFacts } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
@@ -18,6 +20,14 @@ export abstract class FleetQueries {
   protected readonly slots = new SlotOwners(this.facts)
   /** Those whose entries the store has no room for. */
   protected readonly noRoom = new Set<PlacementState>()
+
+  /** Of what is written. */
+  readonly signer: EntrySigner
+
+  /** @param signingKeys By default nothing is signed. */
+  constructor(signingKeys: readonly FleetKey[] = []) {
+    this.signer = new EntrySigner(signingKeys)
+  }
 
   isAlive(device: string): boolean {
     return this.facts.heartbeats.isAlive(device)
@@ -42,6 +52,13 @@ export abstract class FleetQueries {
   /** A later release wrote the entry of a Deployment on a device. */
   isOfLaterRelease(deployment: string, device: string): boolean {
     return this.facts.placements.get(deployment, device)?.entry?.isOfLaterRelease === true
+  }
+
+  /** How many entries devices refuse, because no key that they know has signed them. FLEET-105. */
+  countUnverified(): number {
+    let count = 0
+    for (const { reported } of this.facts.placements.all()) if (reported?.state.unverified === true) count += 1
+    return count
   }
 
   /** On how many devices a later release wrote the entry of a Deployment. FLEET-65. */

@@ -12,16 +12,15 @@
  */
 import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { FleetQueries } from './fleet-queries.ts'
 import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
 import { decideWrite, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
 import { contentOf, reportIn, StrayReports } from './stray-reports.ts'
-import type { UnneededKey } from './unneeded-keys.ts'
+import { takeAll } from './take-all.ts'
+import { reasonOf, type UnneededKey } from './unneeded-keys.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
-
-/** Reports of one device that are kept in memory: with its key any number can be written. */
-const MAX_PLACEMENTS_OF_DEVICE = 1_000
 
 export class FleetState extends FleetQueries {
   readonly strayReports = new StrayReports()
@@ -90,7 +89,7 @@ export class FleetState extends FleetQueries {
       const { placements } = this.facts
       const placement = parsePlacementKey(key)
       const isKnown = placements.get(`${placement.namespace}/${placement.deployment}`, placement.device) !== undefined
-      if (!isKnown && placements.countOfDevice(placement.device) >= MAX_PLACEMENTS_OF_DEVICE) return
+      if (!isKnown && placements.isFull(placement.device)) return
       const state = placements.at(placement, key)
       if (revision <= state.reportedRevision && revision !== 0) return
       state.reportedRevision = revision
@@ -123,6 +122,16 @@ export class FleetState extends FleetQueries {
         state.reported = undefined
         state.reportedRevision = 0
       }
+      this.#markChanged(state)
+    }
+  }
+
+  /** Every entry is to be signed by the present keys. FLEET-104. */
+  useSigningKeys(keys: readonly FleetKey[]): void {
+    this.signer.use(keys)
+    for (const state of this.facts.placements.all()) {
+      if (state.entry === undefined) continue
+      state.entry = { ...state.entry, isSigned: false }
       this.#markChanged(state)
     }
   }
@@ -180,18 +189,13 @@ export class FleetState extends FleetQueries {
         this.#unneeded.delete(state)
         return []
       }
-      const reason =
-        deployments.get(deployment)?.isDeleting !== false
-          ? 'DeploymentGone'
-          : devices.has(placement.device)
-            ? 'NotMatched'
-            : 'DeviceGone'
+      const reason = reasonOf(deployments.get(deployment)?.isDeleting === false, devices.has(placement.device))
       return [{ key, placement, revision: entry.revision, reason, isInherited: !wasWanted }]
     })
   }
 
   #desired(update: KeyUpdate, isSeeded: boolean): MalformedEntry | undefined {
-    const { key, bytes, revision, at } = update
+    const { key, bytes, revision, at, signature = '' } = update
     return skipMalformed(() => {
       const state = this.facts.placements.at(parsePlacementKey(key), key)
       if (revision <= state.entryRevision && revision !== 0) return
@@ -203,7 +207,8 @@ export class FleetState extends FleetQueries {
       if (state.entry === undefined) this.#keys += 1
       this.noRoom.delete(state)
       state.entryRevision = revision
-      state.entry = { bytes, revision, isSeeded, at, desired: undefined, isOfLaterRelease: false }
+      const isSigned = this.signer.isSigned(key, bytes, signature)
+      state.entry = { bytes, isSigned, revision, isSeeded, at, desired: undefined, isOfLaterRelease: false }
       try {
         state.entry = { ...state.entry, ...this.facts.decode(state, bytesOf(update) ?? bytes) }
       } catch (error) {
@@ -291,10 +296,4 @@ export class FleetState extends FleetQueries {
     state.entryRevision = revision
     state.wasWanted = false
   }
-}
-
-const takeAll = <T>(set: Set<T>): T[] => {
-  const all = [...set]
-  set.clear()
-  return all
 }

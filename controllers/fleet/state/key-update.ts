@@ -1,4 +1,5 @@
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { SIGNATURE_HEADER } from '#apis/fleet.nationtech.io/kv/signature.ts'
 import type { BucketEntry } from '#lib/nats/bucket-entries.ts'
 
 /** A key with its value as a bucket has it; no bytes: the key was deleted. */
@@ -9,17 +10,28 @@ export interface KeyUpdate {
   readonly revision: number
   /** When it was written, by the clock of the server. */
   readonly at?: Date
+  /** Empty or absent where it has none. FLEET-103. */
+  readonly signature?: string
   /** It was written by headers that are no entry's: there is no value, whatever the bytes are. */
   readonly problem?: MalformedEntry
 }
 
 /** An entry as it was read. */
-export const updateOf = ({ key, kind, problem, value, revision, at }: BucketEntry): KeyUpdate => ({
+export const updateOf = ({
+  key,
+  kind,
+  problem,
+  header,
+  value,
+  revision,
+  at,
+}: Omit<BucketEntry, 'pending'>): KeyUpdate => ({
   key,
   // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
   bytes: kind === 'Value' || kind === 'Unreadable' ? value.slice() : undefined,
   revision,
   at,
+  signature: header(SIGNATURE_HEADER),
   ...(kind === 'Unreadable' && { problem: new MalformedEntry('Headers', problem) }),
 })
 

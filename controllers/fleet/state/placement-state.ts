@@ -19,6 +19,9 @@ export interface PlacementState {
   reportedRevision: number
 }
 
+/** With its key a device can write any number of reports. */
+const MAX_PLACEMENTS_OF_DEVICE = 1_000
+
 /** All slots, found by Deployment and by device. */
 export class PlacementIndex {
   readonly #byDeployment = new Map<string, Map<string, PlacementState>>()
@@ -54,8 +57,9 @@ export class PlacementIndex {
     return this.#byDeployment.get(deployment)?.values() ?? []
   }
 
-  countOfDevice(device: string): number {
-    return this.#byDevice.get(device)?.size ?? 0
+  /** No more of the device are kept in memory. */
+  isFull(device: string): boolean {
+    return (this.#byDevice.get(device)?.size ?? 0) >= MAX_PLACEMENTS_OF_DEVICE
   }
 
   ofDevice(device: string): Iterable<PlacementState> {

@@ -1,7 +1,7 @@
 /** What is known of one Deployment on one device, and the write that follows. FLEET-34, FLEET-36, FLEET-50. Pure. */
 
 import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { digestOf, type Envelope, equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { Desired, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
@@ -17,6 +17,8 @@ export interface DesiredEntry {
   readonly desired: Envelope<Desired> | undefined
   /** A later release wrote it in a form that this one does not read: it is that one's. FLEET-65. */
   readonly isOfLaterRelease: boolean
+  /** Each key of this operator has signed it, or it has none. FLEET-103. */
+  readonly isSigned: boolean
   /** Of the bucket. */
   readonly revision: number
   /** It was there when the operator started. */
@@ -199,7 +201,8 @@ const decidePut = (
 ): WriteDecision => {
   const bytes = deployment.encodeDesired(revision, device)
   // What can't be filled in is not assigned: the device keeps what it has.
-  if (bytes === undefined || (entry !== undefined && Buffer.compare(entry.bytes, bytes) === 0)) return NOTHING
+  if (bytes === undefined) return NOTHING
+  if (entry !== undefined && equalBytes(entry.bytes, bytes)) return entry.isSigned ? NOTHING : { do: 'Put', bytes }
   const found = entry?.desired?.payload
   if (found === undefined) return { do: 'Put', bytes }
   const { uid, created } = deployment
@@ -225,14 +228,26 @@ export const decideWrite = (known: PlacementFacts): WriteDecision => {
   if (hold === 'SlotTaken') return ownDesired(deployment, known) === undefined ? NOTHING : { do: 'Delete' }
   if (hold === undefined)
     return needsNoWrite(deployment, device, known) ? NOTHING : decidePut(deployment, device, deployment.target, entry)
-  if (ownDesired(deployment, known) !== undefined) return NOTHING
+  if (ownDesired(deployment, known) !== undefined) return decideSigning(deployment, device, known)
   const kept = revisionToKeep(deployment, known)
   return kept === undefined ? NOTHING : decidePut(deployment, device, kept, entry)
 }
 
+/**
+ * What a held device keeps is signed as it is, where it is known to be an operator's: a revision of the history has the same bytes.
+ * Whatever else is found in the store is never signed. FLEET-103.
+ */
+const decideSigning = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): WriteDecision => {
+  const { entry } = known
+  if (entry === undefined || entry.isSigned) return NOTHING
+  const revision = deployment.history.find((one) => one.revision === entry.desired?.payload.revision)
+  const bytes = revision && deployment.encodeDesired(revision, device)
+  return bytes !== undefined && equalBytes(bytes, entry.bytes) ? { do: 'Put', bytes } : NOTHING
+}
+
 /** The device has the workload, be it under an older number or filled in with an older Device. */
 const needsNoWrite = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): boolean => {
-  if (!isCurrent(deployment, device, known)) return false
+  if (known.entry?.isSigned === false || !isCurrent(deployment, device, known)) return false
   const { revision, filled } = ownDesired(deployment, known) ?? {}
   return revision !== deployment.target.revision || filled !== undefined
 }

@@ -29,6 +29,13 @@ const FEEDS_BY_SOURCE = {
   states: ['states', 'heartbeats', 'desired'],
 } as const satisfies Record<Source, readonly Feed[]>
 
+/** What follows from a phase, for the log. */
+export const PHASE_MEANINGS = {
+  Recovering: 'the fleet is being read, nothing is written until all of it was read',
+  Degraded: 'a source is away, what is known of it is of before until it is back',
+  Converged: 'every source is up to date',
+} as const satisfies Record<SyncState['phase'], string>
+
 /** What a source tells of its reading. */
 export type SyncEvent =
   | { readonly type: 'Progress'; readonly replayed: number; readonly total?: number }

@@ -26,6 +26,12 @@ export interface UnneededKey extends InferredDeletion {
   readonly isInherited: boolean
 }
 
+/** @param hasDeployment it is there, and not being deleted */
+export const reasonOf = (hasDeployment: boolean, hasDevice: boolean): UnneededKey['reason'] => {
+  if (!hasDeployment) return 'DeploymentGone'
+  return hasDevice ? 'NotMatched' : 'DeviceGone'
+}
+
 /** Of inherited keys: how long the operator was away is not known, so in a small fleet a few of them are many. */
 const INHERITED_KEY_LIMITS: BrakeLimits = { percent: 20, least: 5 }
 

@@ -9,6 +9,7 @@ import { type ConditionInput, withConditions } from '#operator/model/conditions.
 import type { OwnLabels } from '../cache/own-labels.ts'
 import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
 import type { SlotConflict } from '../state/slot-conflicts.ts'
+import { verificationConditions } from './entries-verified.ts'
 import { deviceSlotConditions } from './multiple-owners.ts'
 
 /** The digest of what the agent said that was written last: a restart writes nothing, and what people changed since stays. */
@@ -76,6 +77,10 @@ export interface DeviceStatusInput {
   readonly phases: readonly PlacementPhase[]
   /** Its slots that several of them want. */
   readonly slotConflicts: readonly SlotConflict[]
+  /** What its agent said; undefined when nothing. */
+  readonly info: Info | undefined
+  /** The ids of the keys by which entries are signed. */
+  readonly signing: readonly string[]
   readonly now: Date
 }
 
@@ -92,9 +97,11 @@ export const countPhases = (phases: Iterable<PlacementPhase>): Record<PlacementP
 export const buildDeviceStatus = (input: DeviceStatusInput): DeviceStatus => {
   const { generation, before, lastSeen, agentVersion, phases, now } = input
   const { succeeded, failed, held, pending, unreported, offline } = countPhases(phases)
+  const conditions = { before: before?.conditions, generation }
   const claims = [
     readiness(input),
-    ...deviceSlotConditions(input.slotConflicts, { before: before?.conditions, generation }),
+    ...deviceSlotConditions(input.slotConflicts, conditions),
+    ...verificationConditions({ ...conditions, signing: input.signing, info: input.info }),
   ]
   const status: DeviceStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),

@@ -29,7 +29,7 @@ const RETRY_DELAY_MS = 2_000
 /** Takes what is to be reported at any time; `deliver` brings it to NATS. */
 export class StateReporter {
   readonly #device: string
-  readonly #info: Info
+  #info: Info
   readonly #states = new Map<string, ReportedState>()
   readonly #removals = new Map<string, Removal>()
   readonly #unsent = new Set<string>()
@@ -52,6 +52,13 @@ export class StateReporter {
     if (before !== undefined && before.generation === generation && isSame(before.state, state)) return
     this.#states.set(key, { state, generation })
     this.#unsent.add(key)
+    this.#wake()
+  }
+
+  /** The device is another by it. */
+  changeInfo(change: Partial<Info>): void {
+    this.#info = { ...this.#info, ...change }
+    this.#isInfoSent = false
     this.#wake()
   }
 

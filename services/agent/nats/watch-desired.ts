@@ -3,13 +3,22 @@ import { JetStreamApiCodes, JetStreamApiError, type JsMsg, jetstream, jetstreamM
 import { createInbox, type NatsConnection, nanos, nuid, PermissionViolationError } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceConsumer, IDLE_HEARTBEAT_MS, inboxOf } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
+import { SIGNATURE_HEADER } from '#apis/fleet.nationtech.io/kv/signature.ts'
 import { toEntry } from '#lib/nats/bucket-entries.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import type { StorePosition } from '../evaluate-deletion.ts'
 
+/** An entry as the bucket has it. */
+export interface WrittenEntry {
+  readonly bytes: Uint8Array
+  /** Empty when it has none. */
+  readonly signature: string
+  readonly position: StorePosition
+}
+
 export interface DesiredListener {
   /** An entry as it is now, be it new or not. */
-  onEntry(key: string, bytes: Uint8Array, position: StorePosition): Promise<void>
+  onEntry(key: string, entry: WrittenEntry): Promise<void>
   /** A key was deleted, now or before. Keys of which nothing is said were not deleted: their store was lost. */
   onDeleted(key: string, position: StorePosition): Promise<void>
   /** The server removed a value by itself, as one that expired: its operator did not delete it. */
@@ -97,6 +106,6 @@ const notify = async (message: JsMsg, bucket: string, listener: DesiredListener)
       return listener.onLost(entry.key)
     case 'Value':
     case 'Unreadable':
-      return listener.onEntry(entry.key, entry.value, position)
+      return listener.onEntry(entry.key, { bytes: entry.value, signature: entry.header(SIGNATURE_HEADER), position })
   }
 }

@@ -388,6 +388,7 @@ describe('without NATS', () => {
         device: 'witness',
         labels: {},
         version: '0.1.0',
+        publicKeys: undefined,
         nats: { url: own.url, authenticator: undefined },
         stateDir: await temporaryFolder('agent'),
         cluster: undefined,

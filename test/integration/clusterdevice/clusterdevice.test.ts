@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { heartbeatCodec, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
@@ -19,6 +21,8 @@ let account: Account
 let remote: string
 let manager: MusterProcess
 let stateDir: string
+/** The keys of the fleet: both halves. */
+let keys: string
 
 beforeAll(async () => {
   fleet = await fleetWorld()
@@ -37,7 +41,11 @@ beforeAll(async () => {
     remote,
   )
   stateDir = await temporaryFolder('clusterdevices')
-  await fleet.operator()
+  keys = await temporaryFolder('fleet-keys')
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  await writeFile(join(keys, 'keys.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await writeFile(join(keys, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+  await fleet.operator({ signingKeys: join(keys, 'keys.pem') })
   manager = await startManager()
 })
 afterAll(async () => {
@@ -54,6 +62,7 @@ const startManager = async ({ namespace, nats }: FleetWorld = fleet, as = accoun
     `--nats-url=${nats.url}`,
     '--cluster-device-labels=world,device.example/',
     `--cluster-device-state-dir=${stateDir}`,
+    `--fleet-public-keys=${join(keys, 'public.pem')}`,
     '--metrics-bind-address=0',
     '--health-probe-bind-address=0',
     '--dashboard-bind=',
@@ -155,6 +164,7 @@ test('a cluster that is Ready, runs and asks for it becomes a Device with the la
       baseDomain: 'example.com',
     })
     expect(found?.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }))
+    expect(found?.status?.conditions).toContainEqual(expect.objectContaining({ reason: 'KeyKnown', status: 'True' }))
   })
 })
 
@@ -164,6 +174,23 @@ test('a Deployment of the fleet reaches it', async () => {
     expect((await fleet.deployment('web'))?.status?.aggregate).toMatchObject({ matched: 1, succeeded: 1 })
     expect(await maps()).toEqual({ a: '1', b: '1' })
   })
+})
+
+// AGENT-48
+test('attack: the operator’s key of NATS has manifests applied to the cluster', async () => {
+  const key = `${cluster()}.${fleet.namespace}.planted`
+  const owner = { uid: 'planted', created: new Date().toISOString() }
+  const planted = desiredCodec.encode({ owner, revision: 1, score: configMaps({ planted: '1' }) }, 1)
+  await fleet.bucket('fleet-desired', (kv) => kv.put(key, planted))
+  await fleet.until(async () => {
+    const state = await fleet.bucket('fleet-state', (kv) => kv.get(key))
+    const { payload } = stateCodec.decode(state?.value ?? new Uint8Array())
+    expect(payload).toMatchObject({ phase: 'Failed', uid: 'planted', unverified: true })
+  })
+  expect(await maps()).toEqual({ a: '1', b: '1' })
+  // What was refused goes with its key.
+  await fleet.bucket('fleet-desired', (kv) => kv.delete(key))
+  await fleet.until(async () => expect((await fleet.bucket('fleet-state', (kv) => kv.get(key)))?.operation).toBe('DEL'))
 })
 
 test('what its kubeconfig may not do fails, and so do programs, which have no place there', async () => {

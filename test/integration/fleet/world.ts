@@ -4,6 +4,7 @@ import { connect } from '@nats-io/transport-node'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import type { FleetView, FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import {
   desiredCodec,
   heartbeatCodec,
@@ -11,6 +12,7 @@ import {
   type State,
   stateCodec,
 } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { fleet } from '#controllers/fleet/index.ts'
@@ -78,6 +80,8 @@ export interface Between {
   readonly of?: string
   /** Labels that devices choose themselves; all by default, which spares each test to set them. */
   readonly deviceLabels?: readonly string[]
+  /** A file with the keys that entries are signed by. */
+  readonly signingKeys?: string
 }
 
 export interface Running {
@@ -139,7 +143,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         return texts
       }),
     revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
-    async operator({ natsUrl = nats.url, server, of = namespace, deviceLabels = ['*'] } = {}) {
+    async operator({ natsUrl = nats.url, server, of = namespace, deviceLabels = ['*'], signingKeys } = {}) {
       const registry = new Registry()
       const lines: string[] = []
       const viewRef: FleetViewRef = { view: undefined }
@@ -148,6 +152,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           nats: { url: natsUrl },
           namespace: of,
           deviceLabels,
+          ...(signingKeys !== undefined && { signingKeys: await FleetKeyFile.open(signingKeys, readSigningKeys) }),
           leaseNamespace: namespace,
           identity: `replica-${Math.random().toString(36).slice(2)}`,
           registry,
@@ -169,7 +174,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       }, PATIENCE)
       return { view, registry, lines, stop }
     },
-    async process({ natsUrl = nats.url, server, command, deviceLabels = ['*'] } = {}) {
+    async process({ natsUrl = nats.url, server, command, deviceLabels = ['*'], signingKeys } = {}) {
       const started = await startMuster(
         [
           'manager',
@@ -179,6 +184,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           `--nats-url=${natsUrl}`,
           // The last release knows no such flag: it took every label.
           ...(command === undefined ? [`--device-labels=${deviceLabels.join(',')}`] : []),
+          ...(signingKeys === undefined ? [] : [`--fleet-signing-keys=${signingKeys}`]),
           '--metrics-bind-address=0',
           '--health-probe-bind-address=0',
         ],

@@ -1,5 +1,6 @@
 /** Attacks on NATS as it is delivered, and what keeps its users: docs/security.md, docs/spec/nats.md. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -7,6 +8,7 @@ import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { publicKeysOf, readPublicKeys, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
@@ -198,6 +200,51 @@ test('a key that was deleted is made anew, and a client that follows its file go
   // The server has ended what the former key had opened.
   await vi.waitFor(() => broker.connected().stream.publish(`${SUBJECTS}.clusters`, 'after'), PATIENCE)
   await broker.close()
+})
+
+// NATS-15
+test('what signs entries is made once and is nowhere in NATS; one that was deleted is made anew, and the log says what devices need', async () => {
+  const read = (kind: 'secret' | 'configmap', path: string) =>
+    plane.kubectl('get', kind, 'fleet-signing', `--namespace=${world.namespace}`, `-o=jsonpath=${path}`)
+  const keys = async () => Buffer.from(await read('secret', '{.data.keys\\.pem}'), 'base64').toString()
+  const published = () => read('configmap', '{.data.public\\.pem}')
+  const pem = await keys()
+  expect(await published()).toBe(publicKeysOf(readSigningKeys(pem)))
+  for (const file of await readdir(world.folder, { recursive: true, withFileTypes: true }))
+    if (file.isFile()) expect(await readFile(join(file.parentPath, file.name), 'utf8')).not.toContain(pem)
+
+  // What people changed is put right, and what they added to the Secret is published.
+  const change = (kind: 'secret' | 'configmap', patch: object) =>
+    plane.kubectl(
+      'patch',
+      kind,
+      'fleet-signing',
+      `--namespace=${world.namespace}`,
+      '--type=merge',
+      '-p',
+      JSON.stringify(patch),
+    )
+  await change('configmap', { data: { 'public.pem': 'mine' } })
+  await vi.waitFor(async () => expect(await published()).toBe(publicKeysOf(readSigningKeys(pem))), PATIENCE)
+  const next = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  await change('secret', { stringData: { 'keys.pem': `${next}${pem}` } })
+  await vi.waitFor(async () => expect(readPublicKeys(await published())).toHaveLength(2), PATIENCE)
+
+  // A slip in it holds up nothing else of NATS.
+  await change('secret', { stringData: { 'keys.pem': 'nothing' } })
+  await world.keeper.line(({ msg }) => msg.startsWith("the keys that sign entries for devices can't be kept"))
+  const device = newDevice()
+  await world.declare({ pump: pump.publicKey, thief: thief.publicKey, late: device.publicKey })
+  await world.lets(device)
+
+  await plane.kubectl('delete', 'secret', 'fleet-signing', `--namespace=${world.namespace}`)
+  await vi.waitFor(async () => {
+    expect(readSigningKeys(await keys())).toHaveLength(1)
+    expect(await published()).toBe(publicKeysOf(readSigningKeys(await keys())))
+  }, PATIENCE)
+  expect(await keys()).not.toBe(pem)
+  await world.keeper.line(({ level, msg }) => level === 'warn' && msg.includes('bring devices the public keys'))
+  expect(JSON.stringify(world.keeper.log())).not.toContain('PRIVATE KEY')
 })
 
 // NATS-6

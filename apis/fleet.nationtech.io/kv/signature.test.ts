@@ -1,0 +1,115 @@
+import { generateKeyPairSync } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isSignedBy, signEntry, verifyEntry } from './signature.ts'
+import { FleetKeyError, publicKeysOf, readPublicKeys, readSigningKeys } from './signing-keys.ts'
+
+const pemOf = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+
+const [ours, next, foreign] = [pemOf(), pemOf(), pemOf()]
+const signing = readSigningKeys(ours)
+const known = readPublicKeys(publicKeysOf(signing))
+
+const token = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?$/)
+const keys = fc.tuple(token, token, token).map((parts) => parts.join('.'))
+const entries = fc.record({ key: keys, bytes: fc.uint8Array({ maxLength: 300 }) })
+
+const refusal = (verdict: ReturnType<typeof verifyEntry>): string | undefined =>
+  verdict.verdict === 'Refused' ? verdict.reason : undefined
+
+describe('a signature', () => {
+  // FLEET-103, AGENT-48
+  test('of whatever the operator writes is verified, by a device that knows one of its keys', () => {
+    fc.assert(
+      fc.property(entries, ({ key, bytes }) => {
+        const both = readSigningKeys(`${ours}${next}`)
+        for (const header of [signEntry(signing, key, bytes), signEntry(both, key, bytes)])
+          expect(verifyEntry(known, key, bytes, header)).toEqual({ verdict: 'Verified' })
+      }),
+    )
+  })
+
+  // AGENT-48
+  test('is refused for any changed bit of the value, and for any other device, namespace and Deployment', () => {
+    fc.assert(
+      fc.property(entries, keys, fc.nat(), ({ key, bytes }, other, at) => {
+        const header = signEntry(signing, key, bytes)
+        fc.pre(other !== key && bytes.length > 0)
+        const changed = Uint8Array.from(bytes)
+        const bit = at % (8 * bytes.length)
+        changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        for (const verdict of [
+          verifyEntry(known, key, changed, header),
+          verifyEntry(known, other, bytes, header),
+          verifyEntry(known, key, bytes.slice(1), header),
+        ])
+          expect(refusal(verdict)).toContain('a signature that is not of it')
+      }),
+    )
+  })
+
+  // AGENT-48
+  test('of any bytes as a header is refused, and never another error', () => {
+    fc.assert(
+      fc.property(
+        entries,
+        fc.oneof(
+          fc.string(),
+          fc.array(fc.string()).map((all) => all.join(',')),
+        ),
+        ({ key, bytes }, header) => {
+          expect(verifyEntry(known, key, bytes, header).verdict).toBe('Refused')
+        },
+      ),
+    )
+  })
+
+  // AGENT-48
+  test('by another key is refused, also under the name of ours', () => {
+    const bytes = Buffer.from('{}')
+    const theirs = signEntry(readSigningKeys(foreign), 'a.b.c', bytes)
+    const [id] = known.map((one) => one.id)
+    expect(refusal(verifyEntry(known, 'a.b.c', bytes, theirs))).toContain(`and this device knows ${id}: give it`)
+    expect(refusal(verifyEntry(known, 'a.b.c', bytes, `${id}:${theirs.split(':')[1]}`))).toContain('not of it')
+    expect(refusal(verifyEntry(known, 'a.b.c', bytes, ''))).toContain('is not signed')
+  })
+
+  // FLEET-104
+  test('is to be there of each key that signs; those of others disturb nothing', () => {
+    const bytes = Buffer.from('{}')
+    const both = readSigningKeys(`${ours}${next}`)
+    const header = signEntry(both, 'a.b.c', bytes)
+    expect(isSignedBy(both, 'a.b.c', bytes, header)).toBe(true)
+    expect(isSignedBy(signing, 'a.b.c', bytes, header)).toBe(true)
+    expect(isSignedBy(both, 'a.b.c', bytes, signEntry(signing, 'a.b.c', bytes))).toBe(false)
+    expect(isSignedBy(signing, 'a.b.d', bytes, header)).toBe(false)
+    expect(isSignedBy(signing, 'a.b.c', bytes, '')).toBe(false)
+  })
+})
+
+describe('keys of the fleet', () => {
+  test('both halves have one name', () => {
+    expect(known.map(({ id }) => id)).toEqual(signing.map(({ id }) => id))
+  })
+
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .publicKey.export({ type: 'spki', format: 'pem' })
+    .toString()
+
+  // AGENT-48
+  test.for<[string, () => unknown, string]>([
+    ['nothing', () => readPublicKeys(''), 'it should hold a public key of Ed25519'],
+    ['a private key, which no device may have', () => readPublicKeys(ours), 'its block 1 should be a public key'],
+    ['a key of another kind', () => readPublicKeys(`${publicKeysOf(signing)}${rsa}`), 'its block 2 is of rsa'],
+    ['a public key to sign with', () => readSigningKeys(publicKeysOf(signing)), 'its block 1 should be a private key'],
+    [
+      'a broken key',
+      () => readSigningKeys('-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----'),
+      "its block 1 can't be read",
+    ],
+  ])('%s is refused', ([, read, problem]) => {
+    expect(read).toThrow(FleetKeyError)
+    expect(read).toThrow(problem)
+  })
+})

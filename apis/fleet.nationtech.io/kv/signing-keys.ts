@@ -1,0 +1,63 @@
+/** The keys of the fleet: what signs entries of fleet-desired, and what devices know them by. Ed25519, PEM. Pure. */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
+import { APIS_ERRORS } from '../../errors.ts'
+
+/** A key with its name, which is made of its public half: both halves have the same. */
+export interface FleetKey {
+  /** 16 hexadecimal digits. */
+  readonly id: string
+  readonly key: KeyObject
+}
+
+/** A text that holds no keys of the fleet; the message says what should be in it. */
+export class FleetKeyError extends errorOf(APIS_ERRORS, 'FleetKeyError') {}
+
+/** What signs, in the order of the text. Several while keys are exchanged. @throws FleetKeyError */
+export const readSigningKeys = (pem: string): readonly FleetKey[] =>
+  readKeys(
+    pem,
+    'PRIVATE KEY',
+    'a private key of Ed25519, PEM, as `openssl genpkey -algorithm ed25519` makes it',
+    (block) => {
+      const key = createPrivateKey(block)
+      return { id: keyId(createPublicKey(key)), key }
+    },
+  )
+
+/** What devices know signatures by. @throws FleetKeyError, also for a private key: a device must have none */
+export const readPublicKeys = (pem: string): readonly FleetKey[] =>
+  readKeys(pem, 'PUBLIC KEY', 'a public key of Ed25519, PEM, as the ConfigMap fleet-signing has it', (block) => {
+    const key = createPublicKey(block)
+    return { id: keyId(key), key }
+  })
+
+/** The public halves, PEM, in the same order. */
+export const publicKeysOf = (keys: readonly FleetKey[]): string =>
+  keys.map(({ key }) => createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()).join('')
+
+/** Two keys of one name would have the same 64 bits of SHA-256: then each signature is tried by both. */
+const keyId = (key: KeyObject): string =>
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+    .slice(0, 16)
+
+const readKeys = (pem: string, label: string, what: string, read: (block: string) => FleetKey): readonly FleetKey[] => {
+  const blocks = pem.match(/-----BEGIN [A-Z ]+-----[^-]*-----END [A-Z ]+-----/g) ?? []
+  if (blocks.length === 0) throw new FleetKeyError(`it should hold ${what}`)
+  return blocks.map((block, index) => {
+    const which = `its block ${index + 1}`
+    if (!block.startsWith(`-----BEGIN ${label}-----`)) throw new FleetKeyError(`${which} should be ${what}`)
+    let key: FleetKey
+    try {
+      key = read(block)
+    } catch (error) {
+      throw new FleetKeyError(`${which} can't be read, it should be ${what}: ${messageOf(error)}`, { cause: error })
+    }
+    if (key.key.asymmetricKeyType !== 'ed25519')
+      throw new FleetKeyError(`${which} is of ${key.key.asymmetricKeyType}, it should be ${what}`)
+    return key
+  })
+}

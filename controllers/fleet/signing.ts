@@ -1,0 +1,48 @@
+/** Follows the file with the keys that sign entries: keys are exchanged while operators run. FLEET-104. */
+import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { WakeSignal } from '#operator/model/wake-signal.ts'
+import type { DeviceCache } from './cache/devices.ts'
+import type { FleetState } from './state/fleet-state.ts'
+
+const REREAD_INTERVAL = '5s'
+
+export interface SigningOptions {
+  /** Undefined where nothing is signed. */
+  readonly signingKeys: FleetKeyFile | undefined
+  readonly state: FleetState
+  readonly devices: DeviceCache
+  readonly wake: WakeSignal
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Until the signal aborts. */
+export const followSigningKeys = async (
+  { signingKeys: keys, state, devices, wake, clock, log }: SigningOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (keys === undefined) return
+  let lastProblem: string | undefined
+  while (!signal.aborted) {
+    try {
+      if (await keys.reread()) {
+        state.useSigningKeys(keys.keys)
+        log.info('fleet: the keys that sign entries are others, every entry is signed by them', {
+          keys: keys.keys.map(({ id }) => id),
+        })
+        devices.markAllChanged()
+        wake.wake()
+      }
+      lastProblem = undefined
+    } catch (error) {
+      const problem = messageOf(error)
+      if (problem !== lastProblem)
+        log.warn('fleet: the keys that sign entries can’t be read, those that were read last go on', { problem })
+      lastProblem = problem
+    }
+    await clock.sleep(REREAD_INTERVAL, signal)
+  }
+}
