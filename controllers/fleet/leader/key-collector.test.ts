@@ -1,4 +1,4 @@
-/** What Kubernetes is asked before a key goes: FLEET-61. What leaders have deleted, as the Lease carries it from one to the next: RUNTIME-71. */
+/** What is read once more before a key goes: FLEET-61. What leaders have deleted, as the Lease carries it from one to the next: RUNTIME-71. */
 import { expect, test } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
