@@ -72,6 +72,11 @@ test('POOL-65: while every write of a status loses, the next pass of a pool, a c
     expect((await the.get.claim('overtaken-claim')).status?.conditions).toBeDefined()
     expect((await the.get.customization('overtaken')).status?.conditions).toBeDefined()
   }, 60_000)
+  const pool = `${the.namespace}/overtaken-pool`
+  const before = waitsOf(lines, pool).length
+  overtake()
+  await the.change('overtaken-pool', { baseDomain: 'example.org' })
+  await eventually(() => expect(waitsOf(lines, pool).slice(before)).toContain(1_000))
 })
 
 /** One that says that it is of the pool. */

@@ -14,7 +14,7 @@ const used = (clusters: readonly ClusterDeployment[]) =>
 
 test('a pool of three is filled from an inventory of four, a claim is bound, and the pool is refilled when it goes', async () => {
   await using the = await poolWorld()
-  await the.start()
+  const { lines } = await the.start()
   await the.customize(['a', 'b', 'c', 'd'])
   await the.pool('pool', { size: 3, runningCount: 1, inventory: ['a', 'b', 'c', 'd'] })
   await eventually(async () => {
@@ -23,6 +23,9 @@ test('a pool of three is filled from an inventory of four, a claim is bound, and
     expect(status).toMatchObject({ size: 3, ready: 1, standby: 2, claimed: 0, inventorySummary: '4/4' })
   })
   expect(used(await the.clusters('pool'))).toEqual(['a', 'b', 'c'])
+  // What goes well is no warning.
+  const created = lines.filter((line) => line.includes('"reason":"ClusterCreated"'))
+  expect(created.map((line) => line.split(' ', 1)[0])).toEqual(['info', 'info', 'info'])
 
   await the.claim('mine', 'pool')
   const claimed = await eventually(async () => {

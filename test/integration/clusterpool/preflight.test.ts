@@ -206,3 +206,13 @@ const listenerWithoutRoom = async () => {
   }
   return { port }
 }
+
+test('without it no name is asked for', async () => {
+  await using the = await poolWorld()
+  await using dns = await nameServer({})
+  await the.start({ preflight: { servers: [dns.server] } })
+  await the.customize(['any'])
+  await the.pool('unchecked', { inventory: ['any'] })
+  await eventually(async () => expect((await the.get.pool('unchecked')).status).toMatchObject({ standby: 1 }))
+  expect(dns.asked).toEqual([])
+})

@@ -97,7 +97,8 @@ test('nats_restart_mid_watch: Degraded while it is away, and what happened meanw
 
 // FLEET-13
 test('kv_wiped_reseeds_all_devices: buckets that were deleted are made anew, and every key is written again', async () => {
-  const operator = await world.operator()
+  await using proxy = await tcpProxy(world.nats.url)
+  const operator = await world.operator({ natsUrl: proxy.url })
   await converged(operator)
   const machines = await deployed()
   const before = await world.texts('fleet-desired')
@@ -113,6 +114,8 @@ test('kv_wiped_reseeds_all_devices: buckets that were deleted are made anew, and
       'unreported',
     ]),
   )
+  // The session that ended has left none behind.
+  await world.until(() => expect(proxy.connections()).toBe(1))
 })
 
 // FLEET-12
