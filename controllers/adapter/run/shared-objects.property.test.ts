@@ -4,7 +4,8 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CLUSTERS, SharedWorld, TASKS, type TaskName, wantedBy } from '#test/worlds/adapter/shared-world.ts'
+import { CLUSTERS, TASKS, type TaskName, wantedBy } from '#test/worlds/adapter/shared-tasks.ts'
+import { SharedWorld } from '#test/worlds/adapter/shared-world.ts'
 
 /** Of a busy machine. */
 const TIMEOUT_MS = 240_000

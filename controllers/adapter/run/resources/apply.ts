@@ -107,7 +107,7 @@ const applyOne = async (resource: TaskResource, lookup: Lookup, work: ApplyWork)
   const own = isConditional ? await locateOwn(resource, lookup, found, work) : []
   const plan = decideApply({
     found,
-    own: own.map(({ object }) => object),
+    own: own.map(({ key, object }) => ({ object, entry: context.inventory.entries.get(key) })),
     generation: state.generation,
     recreateOnChange,
     deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(state.scope)),

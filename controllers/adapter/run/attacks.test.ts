@@ -1,0 +1,77 @@
+/** What a tenant gets that may create, patch and update the objects of tasks, under any field manager, and delete none. In memory. */
+import { describe, expect, test } from 'vitest'
+import type { SharedWorldOptions, TaskName } from '#test/worlds/adapter/shared-tasks.ts'
+import { SharedWorld } from '#test/worlds/adapter/shared-world.ts'
+
+const world = (options: Partial<SharedWorldOptions> = {}) =>
+  new SharedWorld({ isBare: false, delays: [0], readsAll: true, ...options })
+const runs = (...tasks: readonly TaskName[]) => tasks.map((task) => ({ task, cluster: 'c1' as const }))
+const settle = async (it: SharedWorld, ...tasks: readonly TaskName[]) => {
+  for (let round = 0; round < 8; round++) {
+    await it.rest()
+    await it.run(runs(...tasks))
+  }
+}
+const health = (it: SharedWorld, task: TaskName) => it.conditionOf({ task, cluster: 'c1' }, 'Health')
+const IN_TWO = { left: 'n', far: 'm' } as const
+
+// ADAPTER-116
+describe('attack: a task of another namespace names the object too, and was refused; a tenant writes its field manager on the object', () => {
+  test('with a field of it: one of the two stays healthy', async () => {
+    const it = world({ tasks: IN_TWO, colours: { left: 'red', far: 'red' } })
+    await it.run(runs('left'))
+    await settle(it, 'left', 'far')
+    expect([health(it, 'left'), health(it, 'far')]).toEqual(['True', 'False'])
+    it.forge({ name: 'all', manager: 'muster-adapter-m/far', fields: { data: { colour: 'blue' } } })
+    await settle(it, 'left', 'far')
+    expect([health(it, 'left'), health(it, 'far')]).toContain('True')
+  })
+
+  test('with a field of its own: when the resource goes, the object goes', async () => {
+    const it = world({ tasks: IN_TWO })
+    await it.run(runs('left'))
+    await settle(it, 'left', 'far')
+    it.forge({ name: 'all', manager: 'muster-adapter-m/far', fields: { annotations: { any: 'x' } } })
+    it.delete('c1')
+    await it.run(runs('left'))
+    await settle(it, 'left', 'far')
+    expect([it.isThere('c1'), it.recorded()]).toEqual([false, []])
+    expect(it.cluster.names()).toEqual([])
+  })
+})
+
+// ADAPTER-118
+describe('attack: a tenant writes a hundred field managers of one other namespace on an object', () => {
+  const forge = (it: SharedWorld, fields: Parameters<SharedWorld['forge']>[0]['fields']) => {
+    for (let at = 0; at < 100; at++) it.forge({ name: 'all', manager: `muster-adapter-m/a${at}`, fields })
+  }
+  const lasts = async (it: SharedWorld) => {
+    const before = it.passed
+    await it.run(runs('left'))
+    return it.passed - before
+  }
+  test('its deletion does not wait a second for each', async () => {
+    const it = world({ tasks: { left: 'n' } })
+    await settle(it, 'left')
+    forge(it, { annotations: { any: 'x' } })
+    it.delete('c1')
+    expect(await lasts(it)).toBeLessThanOrEqual(10_000)
+    expect(it.cluster.names()).toEqual([])
+  })
+  test('and one of its fields: the next run does not wait a second for each', async () => {
+    const it = world({ tasks: { left: 'n' } })
+    await settle(it, 'left')
+    forge(it, { data: { colour: 'blue' } })
+    expect(await lasts(it)).toBeLessThanOrEqual(10_000)
+  })
+})
+
+// ADAPTER-119
+test('attack: a tenant writes another generation on an object that is created anew for a new one: it stays as it is', async () => {
+  const it = world({ tasks: { left: 'n' }, recreates: true })
+  await settle(it, 'left')
+  const uid = it.cluster.uid('all')
+  it.forge({ name: 'all', manager: 'kubectl', fields: { annotations: { 'hyperfleet.io/generation': '0' } } })
+  await settle(it, 'left')
+  expect(it.cluster.uid('all')).toBe(uid)
+})
