@@ -123,6 +123,12 @@ export class ResourceInventory {
     return stored?.uid ?? ''
   }
 
+  /** The object that was recorded is there no more, and another one is going to be applied: until the answer, the mark shows which. */
+  async renew(object: InventoryObject, signal: AbortSignal): Promise<void> {
+    this.#set(keyOfEntry(object), object)
+    await this.#write(signal)
+  }
+
   /** The request that applies it is about to be sent: from now on it may be there. */
   markSent(object: InventoryObject): void {
     this.#unsent.delete(keyOfEntry(object))

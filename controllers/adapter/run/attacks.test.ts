@@ -75,3 +75,38 @@ test('attack: a tenant writes another generation on an object that is created an
   await settle(it, 'left')
   expect(it.cluster.uid('all')).toBe(uid)
 })
+
+// ADAPTER-64
+test('attack: a tenant copies the mark of an inventory to a later object of the same name, of another writer: it stays when the resource goes', async () => {
+  const it = world({ tasks: { left: 'n' } })
+  await settle(it, 'left')
+  const path = [...it.cluster.applied.keys()].find((one) => one.endsWith('/of-left')) ?? ''
+  const mark = [...it.cluster.stored.values()].find(({ kind }) => kind === 'AdapterInventory')?.metadata.uid ?? ''
+  it.delete('c1')
+  // A person deletes it, and another one makes one of the name.
+  it.cluster.request({ method: 'DELETE', path, body: {} } as never)
+  const body = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'of-left', namespace: 'n' },
+    data: { own: 'x' },
+  }
+  it.cluster.request({ method: 'PATCH', path, query: { fieldManager: 'kubectl', force: true }, body } as never)
+  it.forge({ name: 'of-left', manager: 'tenant', fields: { annotations: { 'muster.dev/inventory': mark } } })
+  await settle(it, 'left')
+  expect(it.cluster.names()).toEqual(['of-left'])
+})
+
+test('ADAPTER-120: an object that a person has deleted is made again, and goes with its resource, wherever a request of that run was cut', async () => {
+  for (const isDone of [true, false])
+    for (let at = 0; at < 16; at++) {
+      const it = world({ tasks: { left: 'n' } })
+      await settle(it, 'left')
+      const path = [...it.cluster.applied.keys()].find((one) => one.endsWith('/of-left')) ?? ''
+      it.cluster.request({ method: 'DELETE', path, body: {} } as never)
+      await it.run(runs('left'), { task: 'left', at, does: 'kill', isDone })
+      it.delete('c1')
+      await settle(it, 'left')
+      expect([it.cluster.names(), it.recorded()]).toEqual([[], []])
+    }
+})

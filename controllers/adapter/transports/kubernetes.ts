@@ -1,6 +1,6 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { type Api, createApi } from '#operator/client/api.ts'
-import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
@@ -10,7 +10,7 @@ import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
-import { isGone, isObjectAbsent } from './kubernetes-answers.ts'
+import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
 import {
   type AppliedField,
   conflictingFields,
@@ -25,6 +25,7 @@ import {
   formatLabelSelector,
   type Lookup,
   type NamedMatch,
+  ObjectReplacedError,
   type ResourceTransport,
   type Target,
 } from './transport.ts'
@@ -79,11 +80,24 @@ export class KubernetesTransport implements ResourceTransport {
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await this.#dropFormer(resource, await this.#patchShared(resource, manifest, signal), signal)
+    const patched = await this.#patchRecorded(resource, manifest, recordedUid, signal)
+    const applied = await this.#dropFormer(resource, patched, signal)
     if (metadataOf(applied).uid !== recordedUid) await this.#requireNoneElsewhere(resource, applied, signal)
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
     return applied
+  }
+
+  /** What the inventory has is meant, and not what came under its name since. @throws ObjectReplacedError. ADAPTER-120 */
+  async #patchRecorded(resource: Resource, manifest: JsonObject, uid: string | undefined, signal: AbortSignal) {
+    if (uid === undefined) return this.#patchShared(resource, manifest, signal)
+    const recorded = { ...manifest, metadata: { ...(manifest.metadata as JsonObject), uid } }
+    try {
+      return await this.#patchShared(resource, recorded, signal)
+    } catch (error) {
+      if (error instanceof ApiError && isReplaced(error)) throw new ObjectReplacedError()
+      throw error
+    }
   }
 
   /** An object that tasks of another namespace share has for a moment no field that says whose it is, and so no conflict. ADAPTER-112. */
@@ -172,7 +186,7 @@ export class KubernetesTransport implements ResourceTransport {
     try {
       return await this.#patch(resource, manifest, false, signal)
     } catch (error) {
-      if (!isConflict(error)) throw error
+      if (!isConflict(error) || isReplaced(error)) throw error
       const read = () => this.#readObject(resource, manifest, signal)
       const fields = conflictingFields(error)
       const elsewhere = await others?.findElsewhere(manifest, managersIn(fields), read, signal)

@@ -56,9 +56,15 @@ export const formatLabelSelector = (labels: Readonly<Record<string, string>>): s
     .map(([key, value]) => `${key}=${value}`)
     .join(',')
 
+/** The object that the inventory has is there no more: under its name is none, or another one. Nothing was applied. ADAPTER-120. */
+export class ObjectReplacedError extends Error {}
+
 /** Every method throws TaskError, or the signal's reason. */
 export interface ResourceTransport {
-  /** Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays. */
+  /**
+   * Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays.
+   * @throws ObjectReplacedError when an object was applied before, and it is not that one
+   */
   apply(target: Target, signal: AbortSignal): Promise<JsonObject>
   /** Everything that the finding matches; nothing is an empty list. */
   find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]>

@@ -105,6 +105,8 @@ export class MemoryCluster {
       !isAsExpected(object.metadata, before && show(path, before).metadata)
     )
       refuse(409, 'Conflict', `${path} has changed`)
+    if (object.metadata.uid !== undefined && before === undefined)
+      refuse(409, 'Conflict', 'uid mismatch, and no existing object was found')
     const { fields, uid } = before ?? { fields: new Map() as Applied['fields'], uid: `uid-${++this.#version}` }
     const wanted = flatten(object)
     const conflicts = [...wanted].flatMap(([field, value]) => {
@@ -114,6 +116,8 @@ export class MemoryCluster {
       return others.map((one) => ({ reason: 'FieldManagerConflict', message: `conflict with "${one}"`, field }))
     })
     if (conflicts.length > 0 && !force) refuse(409, 'Conflict', 'Apply failed with conflicts', { causes: conflicts })
+    if ((object.metadata.uid ?? uid) !== uid)
+      refuse(422, 'Invalid', 'field is immutable', { causes: [{ field: 'metadata.uid' }] })
     for (const [field, there] of fields)
       if (there.managers.delete(manager) && there.managers.size === 0 && !wanted.has(field)) fields.delete(field)
     for (const [field, value] of wanted) {

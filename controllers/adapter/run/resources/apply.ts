@@ -4,7 +4,7 @@ import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.t
 import { messageOf } from '#lib/errors/message-of.ts'
 import { entryOfTarget, keyOfEntry } from '../../inventory/entry.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import type { Lookup, Target } from '../../transports/transport.ts'
+import { type Lookup, ObjectReplacedError, type Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
@@ -198,7 +198,12 @@ const applyAndFind = async (
   const mark = await inventory.intend([entry], signal)
   inventory.markSent(entry)
   const recordedUid = inventory.entries.get(keyOfEntry(entry))?.uid
-  const object = await transport.apply({ ...withMark(target, mark), recordedUid }, signal)
+  const marked = withMark(target, mark)
+  const object = await transport.apply({ ...marked, recordedUid }, signal).catch(async (error) => {
+    if (!(error instanceof ObjectReplacedError)) throw error
+    await inventory.renew(entry, signal)
+    return transport.apply(marked, signal)
+  })
   applied.set(inventory.recordApplied(entry, object), resource.name)
   if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
