@@ -110,3 +110,25 @@ test('ADAPTER-120: an object that a person has deleted is made again, and goes w
       expect([it.cluster.names(), it.recorded()]).toEqual([[], []])
     }
 })
+
+describe('ADAPTER-121: an object whose fields can’t be taken off', () => {
+  const IN_PART = { colours: { left: 'red', right: '' } }
+
+  test.each([
+    ['left', 'right'],
+    ['right', 'left'],
+  ] as const)('is left by the task %s, and goes with the other', async (first, last) => {
+    const it = world(IN_PART)
+    await it.run(runs('left'))
+    await settle(it, 'left', 'right')
+    for (const name of ['all', 'of-c1']) it.cluster.frozen.add(name)
+    it.select(first, 'c1', false)
+    await settle(it, first, last)
+    expect([health(it, first), health(it, last)]).toEqual(['True', 'True'])
+    expect(it.recorded().filter((one) => one.startsWith(first))).toEqual([])
+    expect(it.cluster.names()).toEqual(expect.arrayContaining(['all', 'of-c1']))
+    it.delete('c1')
+    await settle(it, 'left', 'right')
+    expect([it.cluster.names(), it.recorded()]).toEqual([[], []])
+  })
+})

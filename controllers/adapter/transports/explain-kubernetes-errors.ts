@@ -18,6 +18,6 @@ const isQuotaExceeded = ({ status, message }: ApiError): boolean =>
 
 const remedy = ({ status, message }: ApiError): string => {
   if (status === 422 && /immutable/.test(message))
-    return ': set recreate_on_change: true to delete and create it instead'
+    return ': delete the object, and it is made again; with recreate_on_change: true it is for each new generation'
   return ''
 }

@@ -4,20 +4,21 @@ import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
+import { pathOf } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
 import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
 import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
+import { ServerSideApply } from './server-side-apply.ts'
 import {
   type AppliedField,
   conflictingFields,
-  isAppliedBy,
   isAppliedByOthers,
   isOwnership,
   managersOf,
+  type OwnManagers,
   ownManagers,
 } from './shared-objects.ts'
 import {
@@ -53,12 +54,14 @@ export class KubernetesTransport implements ResourceTransport {
   readonly #options: KubernetesOptions
   readonly #api: Api
   /** Field managers of the task: as it applies, and as releases before did. */
-  readonly #managers: ReturnType<typeof ownManagers>
+  readonly #managers: OwnManagers
+  readonly #server: ServerSideApply
 
   constructor(options: KubernetesOptions) {
     this.#options = options
     this.#api = createApi(options.transport)
     this.#managers = ownManagers(options.namespace, options.adapter)
+    this.#server = new ServerSideApply({ ...options, managers: this.#managers })
   }
 
   apply(target: Target, signal: AbortSignal): Promise<JsonObject> {
@@ -81,7 +84,7 @@ export class KubernetesTransport implements ResourceTransport {
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
     const patched = await this.#patchRecorded(resource, manifest, recordedUid, signal)
-    const applied = await this.#dropFormer(resource, patched, signal)
+    const applied = await this.#server.dropFormer(resource, patched, signal)
     if (metadataOf(applied).uid !== recordedUid) await this.#requireNoneElsewhere(resource, applied, signal)
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
@@ -109,7 +112,7 @@ export class KubernetesTransport implements ResourceTransport {
       signal,
     )
     if (elsewhere === undefined) return
-    await this.#leave(resource, applied, signal)
+    await this.#server.leave(resource, applied, signal)
     throw new TaskError('ApplyFailed', `${describeObject(applied)} can't be applied: ${elsewhere.description}`)
   }
 
@@ -144,7 +147,7 @@ export class KubernetesTransport implements ResourceTransport {
     const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
     try {
       if (isAppliedByOthers(object, this.#managers) && (await this.#isLeft(object, signal)))
-        return await this.#leave(resource, object, signal)
+        return await this.#server.leave(resource, object, signal)
       const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
       const body = { preconditions: { uid, resourceVersion }, propagationPolicy: propagation }
       const answer = await this.#options.transport.request({ method: 'DELETE', path, body, signal })
@@ -184,7 +187,7 @@ export class KubernetesTransport implements ResourceTransport {
   async #patchShared(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { adapter, others } = this.#options
     try {
-      return await this.#patch(resource, manifest, false, signal)
+      return await this.#server.patch(resource, manifest, false, signal)
     } catch (error) {
       if (!isConflict(error) || isReplaced(error)) throw error
       const read = () => this.#readObject(resource, manifest, signal)
@@ -196,70 +199,15 @@ export class KubernetesTransport implements ResourceTransport {
       }
       const findHolder = (of: readonly AppliedField[]) => others?.find(manifest, managersIn(of), read, signal)
       if ((await findHolder(fields.filter(isOwnership))) === undefined)
-        return this.#patch(resource, manifest, true, signal)
+        return this.#server.patch(resource, manifest, true, signal)
       const shared = asShared(manifest, adapter)
-      return this.#patch(resource, shared, false, signal).catch(async (conflict) => {
+      return this.#server.patch(resource, shared, false, signal).catch(async (conflict) => {
         if (!isConflict(conflict)) throw conflict
         const holder = await findHolder(conflictingFields(conflict))
-        if (holder === undefined) return this.#patch(resource, shared, true, signal)
+        if (holder === undefined) return this.#server.patch(resource, shared, true, signal)
         const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
         throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
       })
-    }
-  }
-
-  /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
-  async #leave(resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> {
-    const [current] = this.#managers
-    const own = this.#managers.filter((manager) => isAppliedBy(object, [manager]))
-    let left = object
-    for (const manager of own.length > 0 ? own : [current]) left = await this.#giveUp(resource, left, manager, signal)
-    return 'left'
-  }
-
-  /** What a release before has applied is the current field manager's alone: fields that are in the manifest no more go. ADAPTER-114. */
-  async #dropFormer(resource: Resource, applied: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const [, former] = this.#managers
-    if (!isAppliedBy(applied, [former])) return applied
-    try {
-      return await this.#giveUp(resource, applied, former, signal)
-    } catch (error) {
-      // It was written since: the next run does it.
-      if (isConflict(error)) return applied
-      throw error
-    }
-  }
-
-  /** The fields that this field manager alone has go. @throws ApiError a conflict when the object is in another state */
-  #giveUp(resource: Resource, object: JsonObject, manager: string, signal: AbortSignal): Promise<JsonObject> {
-    const { name, namespace, resourceVersion } = metadataOf(object)
-    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
-    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
-    return this.#patch(resource, body, true, signal, manager)
-  }
-
-  /** Where the path is not there, what was known of the kind is asked for again by the next run. */
-  async #patch(
-    resource: Resource,
-    body: JsonObject,
-    force: boolean,
-    signal: AbortSignal,
-    fieldManager: string = this.#managers[0],
-  ): Promise<JsonObject> {
-    const { transport, kinds } = this.#options
-    const { name = '', namespace } = metadataOf(body)
-    try {
-      return await transport.request<JsonObject>({
-        method: 'PATCH',
-        path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
-        contentType: 'application/apply-patch+yaml', // JSON is YAML
-        query: { fieldManager, ...(force && { force }) },
-        body,
-        signal,
-      })
-    } catch (error) {
-      if (isNotFound(error)) kinds.forget(apiVersionOf(body))
-      throw error
     }
   }
 

@@ -43,6 +43,8 @@ export class MemoryCluster {
   readonly stored = new Map<string, StoredObject>()
   /** Objects that are applied, by path. */
   readonly applied = new Map<string, Applied>()
+  /** Names of objects whose data can be neither changed nor taken off. */
+  readonly frozen = new Set<string>()
   #version = 0
 
   /** Names of what was applied and is there. */
@@ -118,6 +120,12 @@ export class MemoryCluster {
     if (conflicts.length > 0 && !force) refuse(409, 'Conflict', 'Apply failed with conflicts', { causes: conflicts })
     if ((object.metadata.uid ?? uid) !== uid)
       refuse(422, 'Invalid', 'field is immutable', { causes: [{ field: 'metadata.uid' }] })
+    const isLost = ([field, there]: [string, { readonly managers: ReadonlySet<string> }]) =>
+      !wanted.has(field) && there.managers.size === 1 && there.managers.has(manager)
+    const isData = ([field]: [string, unknown]) => field.startsWith('data.')
+    const isChanged = ([field, value]: [string, string]) => fields.get(field)?.value !== value
+    const changed = [...[...fields].filter(isLost), ...[...wanted].filter(isChanged)]
+    if (this.frozen.has(nameOf(path)) && changed.some(isData)) refuse(422, 'Invalid', 'data: field is immutable')
     for (const [field, there] of fields)
       if (there.managers.delete(manager) && there.managers.size === 0 && !wanted.has(field)) fields.delete(field)
     for (const [field, value] of wanted) {

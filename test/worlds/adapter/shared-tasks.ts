@@ -15,7 +15,7 @@ export interface SharedWorldOptions {
   readonly tasks?: Readonly<Partial<Record<TaskName, string>>>
   /** Managers may read other namespaces. */
   readonly readsAll?: boolean
-  /** The colour that a task gives its objects, by its name; red when left out. */
+  /** The colour that a task gives its objects, by its name: red when left out, none when empty. */
   readonly colours?: Readonly<Partial<Record<TaskName, string>>>
   /** Retention of a task, by its name. */
   readonly retention?: Readonly<Partial<Record<TaskName, TaskRunnerOptions['retention']>>>
@@ -38,7 +38,7 @@ export const resourcesOf = (task: string, { isBare, colours, recreates }: Requir
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name, namespace: 'n' },
-      ...(!isBare && { data: { colour: colours[task as TaskName] ?? 'red' } }),
+      ...(!isBare && colours[task as TaskName] !== '' && { data: { colour: colours[task as TaskName] ?? 'red' } }),
     },
     ...(recreates && { recreate_on_change: true }),
     discovery: { namespace: 'n', by_name: name },
