@@ -58,7 +58,7 @@ describe('ADAPTER-96: another task has an object', () => {
   test('but not under the field manager of another one, or of none', async () => {
     for (const manager of ['muster-adapter-gone', 'muster-adapter-m/other', 'kubectl']) {
       expect(await besides('u').others.find(OBJECT, [manager], unread, signal)).toBeUndefined()
-      expect(await besides('u').others.handOver(appliedBy(manager), signal)).toBe(false)
+      expect(await besides().others.handOver(appliedBy(manager), signal)).toBe(false)
     }
   })
   test('before a deletion by its field manager, and is told the uid', async () => {

@@ -40,6 +40,69 @@ describe('attack: a task of another namespace names the object too, and was refu
   })
 })
 
+// ADAPTER-122
+describe('attack: a tenant takes the field manager of a task off an object that two tasks share', () => {
+  test.each([
+    ['all of them', (it: SharedWorld) => it.unmanage('all')],
+    [
+      'by an apply in its name',
+      (it: SharedWorld) => it.forge({ name: 'all', manager: 'muster-adapter-n/right', fields: {} }),
+    ],
+  ])('%s: the other one leaves it to the first, which still has it', async (_, take) => {
+    const it = world()
+    await settle(it, 'left', 'right')
+    it.select('left', 'c1', false)
+    take(it)
+    await it.run(runs('left'))
+    expect(it.taken).toEqual([])
+  })
+})
+
+// ADAPTER-122
+test('attack: a tenant takes the field managers off; a task of another namespace, refused before, is refused again, and the first keeps the object', async () => {
+  const it = world({ tasks: IN_TWO, colours: { left: 'red', far: 'blue' } })
+  await it.run(runs('left'))
+  await settle(it, 'left', 'far')
+  expect([health(it, 'left'), health(it, 'far')]).toEqual(['True', 'False'])
+  for (const name of ['all', 'of-c1']) it.unmanage(name)
+  await it.run(runs('far'))
+  await settle(it, 'left', 'far')
+  expect([health(it, 'left'), health(it, 'far')]).toEqual(['True', 'False'])
+})
+
+// ADAPTER-123
+test('attack: a tenant writes under the name of a task that keeps what it has, and runs no more: the one that lives puts it right', async () => {
+  const it = world({ retention: { right: { whenUnselected: 'Keep' } } })
+  await it.run(runs('left'))
+  await settle(it, 'left', 'right')
+  it.select('right', 'c1', false)
+  await settle(it, 'left', 'right')
+  expect(health(it, 'left')).toBe('True')
+  const fields = { labels: { 'muster.dev/adapter': 'right' }, data: { colour: 'blue' } }
+  it.forge({ name: 'all', manager: 'muster-adapter-n/right', fields })
+  await settle(it, 'left', 'right')
+  expect(health(it, 'left')).toBe('True')
+})
+
+// ADAPTER-122
+test.each([
+  ['the label', {}],
+  ['the label and the fields', { data: { colour: 'green' } }],
+])(
+  'attack: a tenant overwrites %s that say whose an object is: a task that was refused because its fields differ is refused again',
+  async (_, data) => {
+    const it = world({ colours: { left: 'red', right: 'blue' } })
+    await it.run(runs('left'))
+    await settle(it, 'left', 'right')
+    expect([health(it, 'left'), health(it, 'right')]).toEqual(['True', 'False'])
+    for (const name of ['all', 'of-c1'])
+      it.forge({ name, manager: 'kubectl', fields: { labels: { 'muster.dev/adapter': 'any' }, ...data } })
+    await it.run(runs('right'))
+    await settle(it, 'left', 'right')
+    expect([health(it, 'left'), health(it, 'right')]).toEqual(['True', 'False'])
+  },
+)
+
 // ADAPTER-118
 describe('attack: a tenant writes a hundred field managers of one other namespace on an object', () => {
   const forge = (it: SharedWorld, fields: Parameters<SharedWorld['forge']>[0]['fields']) => {
@@ -131,4 +194,22 @@ describe('ADAPTER-121: an object whose fields can’t be taken off', () => {
     await settle(it, 'left', 'right')
     expect([it.cluster.names(), it.recorded()]).toEqual([[], []])
   })
+})
+
+test('ADAPTER-123: what a task has while it is suspended, another one puts right, and leaves to it', async () => {
+  const it = world()
+  await it.run(runs('left'))
+  await settle(it, 'left', 'right')
+  it.suspend('right')
+  it.forge({
+    name: 'all',
+    manager: 'muster-adapter-n/right',
+    fields: { labels: { 'muster.dev/adapter': 'right' }, data: { colour: 'blue' } },
+  })
+  await settle(it, 'left')
+  expect(health(it, 'left')).toBe('True')
+  it.unmanage('all')
+  it.select('left', 'c1', false)
+  await settle(it, 'left')
+  expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
 })

@@ -7,6 +7,9 @@ import { apiVersionOf, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isAppliedBy, type OwnManagers } from './shared-objects.ts'
 
+/** The HTTP status. */
+const CREATED = 201
+
 export interface ServerSideApplyOptions {
   /** In the name of the task's ServiceAccount. */
   readonly transport: Transport
@@ -16,6 +19,8 @@ export interface ServerSideApplyOptions {
 
 export class ServerSideApply {
   readonly #options: ServerSideApplyOptions
+  /** Answers to requests that have made the object. */
+  readonly #created = new WeakSet<JsonObject>()
 
   constructor(options: ServerSideApplyOptions) {
     this.#options = options
@@ -31,19 +36,30 @@ export class ServerSideApply {
   ): Promise<JsonObject> {
     const { transport, kinds } = this.#options
     const { name = '', namespace } = metadataOf(body)
+    let status: number | undefined
     try {
-      return await transport.request<JsonObject>({
+      const answer = await transport.request<JsonObject>({
         method: 'PATCH',
         path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
         contentType: 'application/apply-patch+yaml', // JSON is YAML
         query: { fieldManager, ...(force && { force }) },
         body,
         signal,
+        onStatus: (code) => {
+          status = code
+        },
       })
+      if (status === CREATED) this.#created.add(answer)
+      return answer
     } catch (error) {
       if (isNotFound(error)) kinds.forget(apiVersionOf(body))
       throw error
     }
+  }
+
+  /** The object was not there before this answer. */
+  wasCreated(answer: JsonObject): boolean {
+    return this.#created.has(answer)
   }
 
   /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */

@@ -1,4 +1,5 @@
 /** How resources are reached: one interface for the Kubernetes API, for HTTP services and for dry runs. */
+import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { kindOf } from '../run/resources/object.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 
@@ -25,6 +26,10 @@ export interface Target extends Lookup {
   readonly manifest: JsonObject
   /** Uid of the object that the task has applied before, as its inventory says. */
   readonly recordedUid?: string | undefined
+  /** What the inventory has of other tasks that have it. */
+  readonly share?: InventoryObject['share'] | undefined
+  /** Told when another task has it, or may have it: ADAPTER-122. */
+  readonly onShared?: (share: NonNullable<InventoryObject['share']>) => void
 }
 
 /** How it is found again. The namespace is undefined where the kind has none, or all of them are looked in. */
@@ -68,8 +73,19 @@ export interface ResourceTransport {
   apply(target: Target, signal: AbortSignal): Promise<JsonObject>
   /** Everything that the finding matches; nothing is an empty list. */
   find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]>
-  /** Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none. */
-  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome>
+  /**
+   * Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none.
+   * @param isShared other tasks are asked whether they have it
+   */
+  delete(
+    lookup: Lookup,
+    object: JsonObject,
+    policy: PropagationPolicy,
+    signal: AbortSignal,
+    isShared?: boolean,
+  ): Promise<DeletionOutcome>
+  /** It looks as if another task had the object; none does when left out. */
+  isShared?(object: JsonObject): boolean
 }
 
 /**

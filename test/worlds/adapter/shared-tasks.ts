@@ -67,3 +67,6 @@ export interface Run {
   readonly task: TaskName
   readonly cluster: ClusterId
 }
+
+export const taskPath = (namespace: string, task: string): string =>
+  `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks/${task}`

@@ -27,6 +27,7 @@ import {
   resourcesOf,
   type SharedWorldOptions,
   type TaskName,
+  taskPath,
 } from './shared-tasks.ts'
 
 interface Manager {
@@ -34,9 +35,6 @@ interface Manager {
   readonly runner: TaskRunner
   readonly killed: AbortController
 }
-
-const taskPath = (namespace: string, task: string): string =>
-  `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks/${task}`
 
 export class SharedWorld {
   readonly #clock = instantClock(new Date('2026-01-31T12:00:00Z'))
@@ -91,6 +89,15 @@ export class SharedWorld {
 
   select(task: TaskName, id: ClusterId, isSelected: boolean): void {
     this.#records.select(task, id, isSelected)
+  }
+
+  /** No run of it may come any more. */
+  suspend(task: TaskName): void {
+    this.cluster.stored.set(this.#pathOf(task), {
+      kind: 'AdapterTask',
+      metadata: { name: task },
+      spec: { suspend: true },
+    })
   }
 
   /** What it has applied stays. No run of it may come any more. */

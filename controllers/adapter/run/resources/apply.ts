@@ -197,14 +197,18 @@ const applyAndFind = async (
   const entry = entryOfTarget(target, resource, state.generation, order.get(resource.name) ?? [])
   const mark = await inventory.intend([entry], signal)
   inventory.markSent(entry)
-  const recordedUid = inventory.entries.get(keyOfEntry(entry))?.uid
-  const marked = withMark(target, mark)
-  const object = await transport.apply({ ...marked, recordedUid }, signal).catch(async (error) => {
+  const { uid: recordedUid, share } = inventory.entries.get(keyOfEntry(entry)) ?? {}
+  let seenShare: typeof share
+  const onShared = (seen: NonNullable<typeof share>) => {
+    seenShare = seen
+  }
+  const marked = { ...withMark(target, mark), onShared }
+  const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
     if (!(error instanceof ObjectReplacedError)) throw error
     await inventory.renew(entry, signal)
     return transport.apply(marked, signal)
   })
-  applied.set(inventory.recordApplied(entry, object), resource.name)
+  applied.set(inventory.recordApplied(entry, object, seenShare), resource.name)
   if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
   if (found.length > 0) return found
