@@ -1,5 +1,5 @@
 /** What a tenant gets that may create, patch and update the objects of tasks, under any field manager, and delete none. In memory. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { SharedWorldOptions, TaskName } from '#test/worlds/adapter/shared-tasks.ts'
 import { SharedWorld } from '#test/worlds/adapter/shared-world.ts'
 
@@ -212,4 +212,15 @@ test('ADAPTER-123: what a task has while it is suspended, another one puts right
   it.select('left', 'c1', false)
   await settle(it, 'left')
   expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
+})
+
+test('ADAPTER-122: an object that one task alone has is never looked for in other inventories', async () => {
+  const it = world({ tasks: { left: 'n' } })
+  const sent = vi.spyOn(it.cluster, 'request')
+  await settle(it, 'left')
+  it.delete('c1')
+  await settle(it, 'left')
+  expect(it.cluster.names()).toEqual([])
+  const lists = sent.mock.calls.filter(([{ method, path }]) => method === 'GET' && path.endsWith('/adapterinventories'))
+  expect(lists.filter(([{ query }]) => query?.labelSelector === undefined)).toEqual([])
 })

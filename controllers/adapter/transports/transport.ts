@@ -1,5 +1,7 @@
 /** How resources are reached: one interface for the Kubernetes API, for HTTP services and for dry runs. */
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import { kindOf } from '../run/resources/object.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 
@@ -62,7 +64,7 @@ export const formatLabelSelector = (labels: Readonly<Record<string, string>>): s
     .join(',')
 
 /** The object that the inventory has is there no more: under its name is none, or another one. Nothing was applied. ADAPTER-120. */
-export class ObjectReplacedError extends Error {}
+export class ObjectReplacedError extends errorOf(ADAPTER_ERRORS, 'ObjectReplacedError') {}
 
 /** Every method throws TaskError, or the signal's reason. */
 export interface ResourceTransport {
