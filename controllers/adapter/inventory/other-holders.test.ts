@@ -33,7 +33,7 @@ const besides = (uid?: string) => {
   const api = createApi({ request } as unknown as Transport)
   const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock })
   const uids = () => (cluster.stored.get(`${API}/adapterinventories/other`) as typeof inventory).spec.objects
-  return { others, asked, clock, uids }
+  return { others, asked, clock, cluster, uids }
 }
 
 const appliedBy = (manager: string, annotations = {}) => ({
@@ -67,6 +67,21 @@ describe('ADAPTER-96: another task has an object', () => {
       expect(await others.handOver(appliedBy(manager), signal)).toBe(true)
       expect(uids()).toMatchObject([{ name: 'x', uid: 'u' }])
     }
+  })
+  // ADAPTER-122
+  test('and before it is left to that one, all inventories of the own task say so, also those that a run has not written yet', async () => {
+    const { others, cluster, clock } = besides('u')
+    const late = { task: 'own', adapter: 'own', resourceId: 'c2', objects: [{ ...ENTRY, uid: 'u' }] }
+    cluster.stored.set(`${API}/adapterinventories/late`, {
+      kind: 'AdapterInventory',
+      metadata: { name: 'late', namespace: 'n', uid: 'late', resourceVersion: '2' },
+      spec: late,
+    })
+    const [left] = await Promise.all([others.handOver(appliedBy('any'), signal), clock.advance(1_000)])
+    expect(left).toBe(true)
+    expect(cluster.stored.get(`${API}/adapterinventories/late`)).toMatchObject({
+      spec: { objects: [{ hold: 'Leaving' }] },
+    })
   })
   test('which conflicts within a second cost one reading', async () => {
     const { others, asked, clock } = besides()

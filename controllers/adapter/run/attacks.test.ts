@@ -214,6 +214,18 @@ test('ADAPTER-123: what a task has while it is suspended, another one puts right
   expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
 })
 
+// ADAPTER-122
+test('attack: a tenant takes the field managers off before the first task has seen that a second one has come: it leaves the object all the same', async () => {
+  const it = world()
+  await it.run(runs('left'))
+  await it.rest()
+  await it.run(runs('right'))
+  it.unmanage('all')
+  it.select('left', 'c1', false)
+  await settle(it, 'left')
+  expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
+})
+
 test('ADAPTER-122: an object that one task alone has is never looked for in other inventories', async () => {
   const it = world({ tasks: { left: 'n' } })
   const sent = vi.spyOn(it.cluster, 'request')
