@@ -61,6 +61,11 @@ describe('ADAPTER-96: another task has an object', () => {
       expect(await besides().others.handOver(appliedBy(manager), signal)).toBe(false)
     }
   })
+  // ADAPTER-122
+  test('before a deletion by the mark of its inventory, whatever field managers are on it', async () => {
+    expect(await besides().others.handOver(appliedBy('any', { 'muster.dev/inventory': 'mark' }), signal)).toBe(true)
+    expect(await besides().others.handOver(appliedBy('any', { 'muster.dev/inventory': 'another' }), signal)).toBe(false)
+  })
   test('before a deletion by its field manager, and is told the uid', async () => {
     for (const manager of ['muster-adapter-n/other', 'muster-adapter-other']) {
       const { others, uids } = besides()

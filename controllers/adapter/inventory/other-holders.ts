@@ -118,7 +118,7 @@ export class OtherHolders {
     let recorded = await read()
     if (await this.#announceForSiblings(recorded, key, uid, signal)) recorded = await read()
     const byManager = this.#othersAmong(managersOf(object), recorded).filter((one) => one.uid === undefined)
-    const holders = recorded.filter((one) => one.task !== own && one.uid === uid && one.hold !== 'Leaving')
+    const holders = recorded.filter((one) => one.task !== own && isHolder(one, object))
     for (const [task, held] of Map.groupBy([...holders, ...byManager], (one) => one.task)) {
       if ((await this.#get(task, signal)) === undefined) continue
       for (const { inventory: name } of held)
