@@ -14,6 +14,10 @@ export const ADAPTER_ERRORS = {
     when: "a step of a task's run failed; `reason` is what its status and trace say",
     remedy: "look at the run's trace: [debugging](../adapter-debugging.md)",
   },
+  ObjectReplacedError: {
+    when: 'an object that a task has applied is there no more, or another one of its name is',
+    remedy: 'nothing: the run makes it again',
+  },
   RequestError: {
     when: 'a request of a task was refused, or got no answer',
     remedy: 'look at the URL, the status and the code in the message; the run is tried again as the task says',

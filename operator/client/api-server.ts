@@ -28,6 +28,8 @@ export interface HttpRequest {
   readonly timeout: number
   /** Of the answer; by default what a list may take of the heap. */
   readonly maxBytes?: number
+  /** Told the HTTP status of an answer that is no error. */
+  readonly onStatus?: (status: number) => void
 }
 
 /** What `operator/metrics.ts` counts: one sample for each HTTP exchange, retries and watches included. */
@@ -78,7 +80,10 @@ export class ApiServer {
       await answer.body.dump()
       answer = await this.#exchange(pool, request, await this.#credentials.current())
     }
-    if (answer.statusCode < 400) return answer
+    if (answer.statusCode < 400) {
+      request.onStatus?.(answer.statusCode)
+      return answer
+    }
     const status = statusOf(await this.#readBody(request, answer), request, answer.statusCode)
     throw new ApiError(status, retryAfterOf(answer.headers['retry-after'], this.#options.clock))
   }

@@ -98,5 +98,8 @@ export const isConflict = (error: unknown): error is ApiError =>
 export const isAlreadyExists = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists'
 
+/** The object may not be as it was sent. */
+export const isInvalid = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 422
+
 /** Is the resourceVersion or continue token that was sent too old? (410) */
 export const isExpired = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 410

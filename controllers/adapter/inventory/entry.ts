@@ -87,7 +87,8 @@ export const isProven = (object: JsonObject, { entries, mark }: Ownership): bool
   const { uid, annotations = {} } = metadataOf(object)
   const entry = entries.get(keyOfObject(object))
   if (entry === undefined) return false
-  if (entry.uid !== undefined && entry.uid === uid) return true
+  // Any writer may copy the mark: it counts only as long as the API server has not said which object it is.
+  if (entry.uid !== undefined) return entry.uid === uid
   return mark !== undefined && annotations[INVENTORY_ANNOTATION] === mark
 }
 

@@ -11,7 +11,7 @@ import type { EventData } from '../events/reconcile-event.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { keyOfObject } from './entry.ts'
-import { OtherHolders, recordUid } from './other-holders.ts'
+import { changeEntry, OtherHolders } from './other-holders.ts'
 import { type InventoryStorage, ResourceInventory, type StoredInventory } from './resource-inventory.ts'
 
 /** By which the inventories of a task are listed. */
@@ -50,7 +50,14 @@ export class InventoryStore {
   constructor(options: InventoryStoreOptions) {
     this.#options = options
     this.#api = createApi(options.transport)
-    this.others = new OtherHolders({ ...options, api: this.#api })
+    const { namespace, task } = options
+    const own = {
+      has: (key: string, uid: string) =>
+        this.#ownersWith(key).some(({ inventory }) => inventory.entries.get(key)?.uid === uid),
+      inventoriesWith: (key: string) =>
+        new Set(this.#ownersWith(key).map(({ event }) => inventoryName(namespace, task, event.id))),
+    }
+    this.others = new OtherHolders({ ...options, api: this.#api, own })
   }
 
   /** Reads the inventories that are there and not known. @throws what the API server failed with */
@@ -108,10 +115,13 @@ export class InventoryStore {
       const other = findHolder()
       if (other === undefined) return false
       const name = inventoryName(namespace, task, other)
-      const record = () => recordUid(this.#api.withLimits({ signal }), { name, namespace }, key, uid ?? '')
+      // The last of the task that has it asks other tasks, whichever of its inventories they have told.
+      const share = this.#owners.get(id)?.inventory.entries.get(key)?.share
+      const record = () => changeEntry(this.#api.withLimits({ signal }), { name, namespace }, key, { uid, share })
       const isKnown = uid === undefined || (await explained('written', name, signal, record))
       if (!isKnown) without.add(other)
       else if (findHolder() === other) {
+        if (share !== undefined) this.#owners.get(other)?.inventory.noteShared(key)
         this.#owners.get(id)?.inventory.drop([key])
         return true
       }
@@ -140,6 +150,10 @@ export class InventoryStore {
     const owner = { event: stableEvent({ ...event, id }), inventory }
     this.#owners.set(id, owner)
     return owner
+  }
+
+  #ownersWith(key: string): readonly InventoryOwner[] {
+    return [...(this.#byObject.get(key) ?? [])].flatMap((id) => this.#owners.get(id) ?? [])
   }
 
   #index(key: string, id: string, isThere: boolean): void {

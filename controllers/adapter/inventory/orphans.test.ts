@@ -4,7 +4,7 @@ import type { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adap
 import { ApiError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/index.ts'
-import { isProofOf, nextToGo, pruneOrphans } from './orphans.ts'
+import { isProofOf, listOrphans, nextToGo, pruneOrphans } from './orphans.ts'
 
 const { signal } = new AbortController()
 const TASK = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adaptertasks/dns'
@@ -35,6 +35,7 @@ const orphan = {
 
 const CONFIG_MAP = '/api/v1/namespaces/n/configmaps/a'
 const INVENTORIES = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adapterinventories'
+const ALL_INVENTORIES = '/apis/hyperfleet.redhat.com/v1alpha1/adapterinventories'
 /** The object, then its inventory. */
 const BOTH = [CONFIG_MAP, `${INVENTORIES}/dns-1`]
 
@@ -46,6 +47,7 @@ interface Listed {
 const listed = ({ tasks = [], inventories = [inventory] }: Listed = {}): Readonly<Record<string, object>> => ({
   [TASK.replace(/\/[^/]*$/, '')]: { metadata: {}, items: tasks.map((name) => ({ metadata: { name } })) },
   [INVENTORIES]: { metadata: {}, items: inventories },
+  [ALL_INVENTORIES]: { metadata: {}, items: inventories },
 })
 
 /** @param refused so many deletions find that the object was written @returns what was asked to be deleted */
@@ -112,4 +114,39 @@ test('ADAPTER-81: an object that is written meanwhile is looked at again, with t
   expect(await pruneWith(later, { refused: 1 })).toEqual([CONFIG_MAP, ...BOTH])
   // By ten of them, one after the other.
   expect(await pruneWith(later, { refused: 20 })).toEqual(Array.from({ length: 10 }, () => CONFIG_MAP))
+})
+
+// ADAPTER-118, ADAPTER-122
+test('which objects tasks of other namespaces have is read once, whatever field managers are on them, after all objects were read', async () => {
+  const names = Array.from({ length: 20 }, (_, at) => `a${at}`)
+  const orphaned = {
+    ...inventory,
+    spec: { ...inventory.spec, objects: names.map((name) => ({ ...entry, name, uid: name })) },
+  }
+  const elsewhere = {
+    metadata: { name: 'other', namespace: 'm', uid: 'other', resourceVersion: '1' },
+    spec: { ...inventory.spec, task: 'other', adapter: 'other', objects: [{ ...entry, name: 'a3', uid: 'a3' }] },
+  }
+  const answers: Record<string, object> = {
+    ...CORE,
+    ...listed({ inventories: [orphaned] }),
+    [ALL_INVENTORIES]: { metadata: {}, items: [orphaned, elsewhere] },
+    [TASK.replace('/n/', '/m/').replace(/dns$/, 'other')]: { metadata: { name: 'other', namespace: 'm' } },
+    ...Object.fromEntries(
+      names.map((name) => [
+        CONFIG_MAP.replace(/a$/, name),
+        { ...object, metadata: { ...object.metadata, name, uid: name } },
+      ]),
+    ),
+  }
+  const asked: string[] = []
+  const request = async ({ path }: ApiRequest) => {
+    asked.push(path)
+    return answers[path] ?? Promise.reject(new ApiError({ kind: 'Status', code: 404, reason: 'NotFound' }))
+  }
+  const transport = { request } as unknown as Transport
+  const [found] = await listOrphans({ transport, clock: systemClock, namespace: 'n', apiClient: undefined, signal })
+  expect(found?.objects.map(({ entry: { name } }) => name)).toEqual(names.filter((name) => name !== 'a3'))
+  expect(asked.filter((path) => path === ALL_INVENTORIES)).toHaveLength(1)
+  expect(asked.findLastIndex((path) => path.includes('/configmaps/'))).toBeLessThan(asked.indexOf(ALL_INVENTORIES))
 })

@@ -6,7 +6,7 @@ import { AdapterInventory, type InventoryObject } from '#apis/hyperfleet.redhat.
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { isConflict } from '#operator/client/errors.ts'
-import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
+import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { findCondition } from '#operator/model/conditions.ts'
@@ -16,9 +16,17 @@ import { ApiReader, NothingToDoError } from '../run/api-reader.ts'
 import { MAX_ATTEMPTS } from '../run/resources/delete-object.ts'
 import { isTerminating, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
-import { isOwn, keyOfEntry } from './entry.ts'
-import { isHeldElsewhere } from './other-namespaces.ts'
-import { readRecordedObjects } from './recorded-objects.ts'
+import { keyOfEntry } from './entry.ts'
+import {
+  findOwn,
+  isSeen,
+  isUnclear,
+  type OrphanedObject,
+  type Reach,
+  type UnclearObject,
+  withoutHeld,
+} from './orphaned-objects.ts'
+import { readOnce } from './recorded-objects.ts'
 
 export interface Orphan {
   readonly inventory: AdapterInventory
@@ -35,18 +43,6 @@ export interface Orphan {
   readonly proves: readonly InventoryObject[]
   /** Objects that a task of another namespace may have: they stay, and so does the inventory. ADAPTER-117. */
   readonly unclear: readonly UnclearObject[]
-}
-
-export interface UnclearObject {
-  readonly entry: InventoryObject
-  /** The namespace, whose inventories and tasks the person that asks may not read. */
-  readonly unread: string
-}
-
-export interface OrphanedObject {
-  readonly entry: InventoryObject
-  /** Undefined for an object of an HTTP service. */
-  readonly object: JsonObject | undefined
 }
 
 export interface OrphanOptions {
@@ -78,11 +74,18 @@ export const listOrphans = async ({
   // What is applied for a resource that is there is no orphan, whatever other resource has it too: ADAPTER-88.
   const living = judged.filter(({ why }) => why === undefined).flatMap(({ inventory }) => inventory.spec.objects)
   const inUse = Map.groupBy(living, keyOfEntry)
-  const orphans: Orphan[] = []
+  const gone: { readonly inventory: AdapterInventory; readonly why: Orphan['why']; readonly seen: OrphanedObject[] }[] =
+    []
   for (const { inventory, why } of judged) {
     if (why === undefined) continue
     const entries = inventory.spec.objects.filter((entry) => !inUse.has(keyOfEntry(entry)))
-    const found = await Promise.all(entries.map((entry) => findObject(api, kinds, inventory, entry, signal)))
+    gone.push({ inventory, why, seen: await findOwn(entries, inventory, { api, kinds, signal }) })
+  }
+  // After all objects were read, once for all of them.
+  const readings = readOnce(api)
+  const orphans: Orphan[] = []
+  for (const { inventory, why, seen } of gone) {
+    const found = await Promise.all(seen.map((one) => withoutHeld(one, inventory, api, readings)))
     const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
     const proves = inventory.spec.objects.filter((entry) => isProofOf(entry, inUse.get(keyOfEntry(entry))))
     const objects = found.filter((one) => one !== undefined)
@@ -115,7 +118,10 @@ export const pruneOrphans = async (
     // It may be the proof of whose an object is that was taken meanwhile: the next list says.
     let isTaken = unclear.length > 0
     const refresh = async (of: readonly OrphanedObject[]): Promise<readonly OrphanedObject[]> => {
-      const found = await Promise.all(of.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
+      const entries = of.map(({ entry }) => entry)
+      const seen = await findOwn(entries, inventory, { api, kinds, signal })
+      const readings = readOnce(api)
+      const found = await Promise.all(seen.map((one) => withoutHeld(one, inventory, api, readings)))
       const objects = found.filter((one) => one !== undefined)
       isTaken ||= objects.some(isUnclear)
       return objects.filter(isSeen)
@@ -156,7 +162,7 @@ export const pruneOrphans = async (
 /** @returns false when the object is not as it was seen any more; then nothing was done. @throws what the API server failed with */
 const deleteSeen = async (
   { entry, object }: { readonly entry: InventoryObject; readonly object: JsonObject },
-  { api, kinds, signal }: { readonly api: Api; readonly kinds: RestMapper; readonly signal: AbortSignal },
+  { api, kinds, signal }: Reach,
 ): Promise<boolean> => {
   const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
   const { uid, resourceVersion } = metadataOf(object)
@@ -235,40 +241,6 @@ const whyGone = async (
     return undefined
   } catch (error) {
     if (error instanceof NothingToDoError) return error.absence === 'gone' ? 'ResourceGone' : undefined
-    throw error
-  }
-}
-
-const isUnclear = (found: OrphanedObject | UnclearObject): found is UnclearObject => 'unread' in found
-const isSeen = (found: OrphanedObject | UnclearObject): found is OrphanedObject => !isUnclear(found)
-
-/** Undefined when it is not there, is not the one that was applied, or is a task's of another namespace. */
-const findObject = async (
-  api: Api,
-  kinds: RestMapper,
-  { metadata, spec }: AdapterInventory,
-  entry: InventoryObject,
-  signal: AbortSignal,
-): Promise<OrphanedObject | UnclearObject | undefined> => {
-  if (entry.url !== undefined) return { entry, object: undefined }
-  try {
-    const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
-    const found = (await api.get(resource, entry.name ?? '', entry.namespace)) as unknown as JsonObject | undefined
-    const ownership = {
-      entries: new Map([[keyOfEntry(entry), entry]]),
-      mark: metadata.uid,
-      recordedAt: metadata.creationTimestamp,
-      adapter: spec.adapter,
-      resourceId: spec.resourceId,
-    }
-    if (found === undefined || !isOwn(found, ownership)) return undefined
-    // Whether its resource is there, another HyperFleet API may have to say: that its task is there is enough. ADAPTER-112.
-    const recordedIn = (namespace: string) => readRecordedObjects(api, namespace)
-    const isHeld = await isHeldElsewhere(found, { api, namespace: metadata.namespace ?? 'default', recordedIn })
-    if (typeof isHeld === 'object') return { entry, unread: isHeld.unread }
-    return isHeld ? undefined : { entry, object: found }
-  } catch (error) {
-    if (error instanceof UnknownKindError) return undefined
     throw error
   }
 }

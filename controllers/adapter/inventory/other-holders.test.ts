@@ -33,7 +33,7 @@ const besides = (uid?: string) => {
   const api = createApi({ request } as unknown as Transport)
   const others = new OtherHolders({ api, namespace: 'n', task: 'own', clock })
   const uids = () => (cluster.stored.get(`${API}/adapterinventories/other`) as typeof inventory).spec.objects
-  return { others, asked, clock, uids }
+  return { others, asked, clock, cluster, uids }
 }
 
 const appliedBy = (manager: string, annotations = {}) => ({
@@ -58,8 +58,13 @@ describe('ADAPTER-96: another task has an object', () => {
   test('but not under the field manager of another one, or of none', async () => {
     for (const manager of ['muster-adapter-gone', 'muster-adapter-m/other', 'kubectl']) {
       expect(await besides('u').others.find(OBJECT, [manager], unread, signal)).toBeUndefined()
-      expect(await besides('u').others.handOver(appliedBy(manager), signal)).toBe(false)
+      expect(await besides().others.handOver(appliedBy(manager), signal)).toBe(false)
     }
+  })
+  // ADAPTER-122
+  test('before a deletion by the mark of its inventory, whatever field managers are on it', async () => {
+    expect(await besides().others.handOver(appliedBy('any', { 'muster.dev/inventory': 'mark' }), signal)).toBe(true)
+    expect(await besides().others.handOver(appliedBy('any', { 'muster.dev/inventory': 'another' }), signal)).toBe(false)
   })
   test('before a deletion by its field manager, and is told the uid', async () => {
     for (const manager of ['muster-adapter-n/other', 'muster-adapter-other']) {
@@ -67,6 +72,21 @@ describe('ADAPTER-96: another task has an object', () => {
       expect(await others.handOver(appliedBy(manager), signal)).toBe(true)
       expect(uids()).toMatchObject([{ name: 'x', uid: 'u' }])
     }
+  })
+  // ADAPTER-122
+  test('and before it is left to that one, all inventories of the own task say so, also those that a run has not written yet', async () => {
+    const { others, cluster, clock } = besides('u')
+    const late = { task: 'own', adapter: 'own', resourceId: 'c2', objects: [{ ...ENTRY, uid: 'u' }] }
+    cluster.stored.set(`${API}/adapterinventories/late`, {
+      kind: 'AdapterInventory',
+      metadata: { name: 'late', namespace: 'n', uid: 'late', resourceVersion: '2' },
+      spec: late,
+    })
+    const [left] = await Promise.all([others.handOver(appliedBy('any'), signal), clock.advance(1_000)])
+    expect(left).toBe(true)
+    expect(cluster.stored.get(`${API}/adapterinventories/late`)).toMatchObject({
+      spec: { objects: [{ hold: 'Leaving' }] },
+    })
   })
   test('which conflicts within a second cost one reading', async () => {
     const { others, asked, clock } = besides()

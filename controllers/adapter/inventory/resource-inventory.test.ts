@@ -185,6 +185,12 @@ describe('ADAPTER-64: an object is the one that was applied', () => {
       [entry('a')],
       false,
     ],
+    [
+      'but not by the mark, where another uid is written down',
+      object('a', 'v', marked),
+      [entry('a', { uid: 'u' })],
+      false,
+    ],
     ['but not one that copies the mark to another name', object('b', 'u', marked), [entry('a')], false],
   ])('%s', (_, it, entries, expected) => {
     expect(isOwn(it, inventory('mark', ...entries))).toBe(expected)

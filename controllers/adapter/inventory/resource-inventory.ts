@@ -110,12 +110,11 @@ export class ResourceInventory {
         isNew = true
         this.#unsent.add(key)
         this.#set(key, object)
-      } else if (!saysTheSame(before, object)) {
-        this.#set(key, {
-          ...object,
-          generation: before.generation,
-          ...(before.uid !== undefined && { uid: before.uid }),
-        })
+      } else if (before.hold !== undefined || !saysTheSame(before, object)) {
+        const { generation, uid, share } = before
+        this.#set(key, { ...object, generation, ...(uid !== undefined && { uid }), ...(share && { share }) })
+        // Others are told before it is applied: they would not leave it to this one.
+        isNew ||= before.hold !== undefined
         this.#dirty = true
       }
     }
@@ -123,13 +122,19 @@ export class ResourceInventory {
     return stored?.uid ?? ''
   }
 
+  /** The object that was recorded is there no more, and another one is going to be applied: until the answer, the mark shows which. */
+  async renew(object: InventoryObject, signal: AbortSignal): Promise<void> {
+    this.#set(keyOfEntry(object), object)
+    await this.#write(signal)
+  }
+
   /** The request that applies it is about to be sent: from now on it may be there. */
   markSent(object: InventoryObject): void {
     this.#unsent.delete(keyOfEntry(object))
   }
 
-  /** It was applied, and the server has answered with it. @returns its key */
-  recordApplied(object: InventoryObject, answer: JsonObject): string {
+  /** It was applied, and the server has answered with it. @param share when another task has it too. @returns its key */
+  recordApplied(object: InventoryObject, answer: JsonObject, share?: InventoryObject['share']): string {
     const { uid } = metadataOf(answer)
     // The server knows better whether the kind has namespaces.
     const place = object.url === undefined && uid !== undefined ? locationOf(answer) : {}
@@ -139,9 +144,37 @@ export class ResourceInventory {
     const key = keyOfEntry(applied)
     if (key !== keyOfEntry(object)) this.drop([keyOfEntry(object)])
     const before = this.#entries.get(key)
-    if (before?.uid !== applied.uid || before?.generation !== applied.generation) this.#dirty = true
-    this.#set(key, applied)
+    // An object that others once had may still be theirs: their inventories are asked.
+    const known = share ?? (before?.share !== undefined && before.uid === applied.uid ? 'First' : undefined)
+    if (before?.uid !== applied.uid || before?.generation !== applied.generation || before?.share !== known)
+      this.#dirty = true
+    this.#set(key, { ...applied, ...(known && { share: known }) })
     return key
+  }
+
+  /** Before the inventories of other tasks are asked whether they have the object: those that leave it at the same time don't leave it to this one. ADAPTER-122 */
+  async announceLeaving(key: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || entry.hold === 'Leaving') return
+    this.#set(key, { ...entry, hold: 'Leaving' })
+    await this.#write(signal)
+  }
+
+  /** Another task has it too, as another resource of this one was told. */
+  noteShared(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || entry.share !== undefined) return
+    this.#set(key, { ...entry, share: 'First' })
+    this.#dirty = true
+  }
+
+  /** The task does nothing with what it has applied any more, and it stays. To be saved. ADAPTER-123 */
+  keepAll(): void {
+    for (const [key, entry] of this.#entries) {
+      if (entry.hold === 'Kept') continue
+      this.#set(key, { ...entry, hold: 'Kept' })
+      this.#dirty = true
+    }
   }
 
   /** They are gone. */
@@ -202,6 +235,14 @@ export class ResourceInventory {
       const isChanged = !isSame(known.get(key), object)
       if (own === undefined ? isChanged || !this.#dropped.has(key) : isChanged && isSame(known.get(key), own))
         this.#set(key, object)
+      // Another task has joined it.
+      else if (
+        own !== undefined &&
+        own.share === undefined &&
+        object.share !== undefined &&
+        object.uid === known.get(key)?.uid
+      )
+        this.#set(key, { ...own, share: object.share })
     }
   }
 

@@ -26,7 +26,11 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   const isAwaited = absence === 'unselected' && isMarkedDeleted(state.resource)
   if (absence === 'gone') context.released?.delete(state.event.data.id)
   if (!inventory.isRecorded) return { remaining: [], isDone: !isAwaited || (await releaseOnce(state, context)) }
-  if (policy === 'Keep') return { remaining: [], isDone: await releaseOnce(state, context) }
+  if (policy === 'Keep') {
+    inventory.keepAll()
+    await saveInventory(context)
+    return { remaining: [], isDone: await releaseOnce(state, context) }
+  }
   // A resource that the API wants to be deleted is not one of many that are lost: ADAPTER-76.
   const isInferred = !isAwaited && inventory.entries.size > 0
   if (isInferred && (await context.brake?.mayDelete(absence)) === false) {

@@ -1,30 +1,25 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { type Api, createApi } from '#operator/client/api.ts'
-import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isNotFound } from '#operator/client/errors.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
+import { pathOf } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
+import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
-import { isGone, isObjectAbsent } from './kubernetes-answers.ts'
-import {
-  type AppliedField,
-  conflictingFields,
-  isAppliedBy,
-  isAppliedByOthers,
-  isOwnership,
-  managersOf,
-  ownManagers,
-} from './shared-objects.ts'
+import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
+import { ServerSideApply } from './server-side-apply.ts'
+import { SharedApply, type SharedApplyOptions } from './shared-apply.ts'
+import { isAppliedByOthers, managersOf, type OwnManagers, ownManagers } from './shared-objects.ts'
 import {
   type DeletionOutcome,
   formatLabelSelector,
   type Lookup,
   type NamedMatch,
+  ObjectReplacedError,
   type ResourceTransport,
   type Target,
 } from './transport.ts'
@@ -42,7 +37,7 @@ export interface KubernetesOptions {
   /** Told of an object that is another adapter's, and that this one applies too. */
   readonly onShared?: (resource: Resource, namespace: string | undefined) => void
   /** Other tasks that apply the object too; there are none when left out. */
-  readonly others?: Pick<OtherHolders, 'find' | 'handOver' | 'findElsewhere'>
+  readonly others?: Pick<OtherHolders, 'find' | 'findAtWork' | 'findElsewhere' | 'handOver' | 'isOwn' | 'noteShared'>
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -52,12 +47,17 @@ export class KubernetesTransport implements ResourceTransport {
   readonly #options: KubernetesOptions
   readonly #api: Api
   /** Field managers of the task: as it applies, and as releases before did. */
-  readonly #managers: ReturnType<typeof ownManagers>
+  readonly #managers: OwnManagers
+  readonly #server: ServerSideApply
+  readonly #shared: SharedApply
 
   constructor(options: KubernetesOptions) {
     this.#options = options
     this.#api = createApi(options.transport)
     this.#managers = ownManagers(options.namespace, options.adapter)
+    this.#server = new ServerSideApply({ ...options, managers: this.#managers })
+    const get: SharedApplyOptions['get'] = (...where) => this.#get(...where)
+    this.#shared = new SharedApply({ ...options, server: this.#server, get })
   }
 
   apply(target: Target, signal: AbortSignal): Promise<JsonObject> {
@@ -69,34 +69,49 @@ export class KubernetesTransport implements ResourceTransport {
     return explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => this.#find(lookup, signal))
   }
 
-  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome> {
+  delete(
+    lookup: Lookup,
+    object: JsonObject,
+    policy: PropagationPolicy,
+    signal: AbortSignal,
+    isShared = false,
+  ): Promise<DeletionOutcome> {
     const what = `${lookup.name} (${describeObject(object)}) can't be deleted`
-    return explained('DeleteFailed', what, signal, () => this.#delete(lookup, object, policy, signal))
+    return explained('DeleteFailed', what, signal, () => this.#delete(lookup, object, policy, signal, isShared))
   }
 
-  async #apply({ name, manifest, recordedUid }: Target, signal: AbortSignal): Promise<JsonObject> {
+  isShared(object: JsonObject): boolean {
+    return isAppliedByOthers(object, this.#managers)
+  }
+
+  async #apply(target: Target, signal: AbortSignal): Promise<JsonObject> {
+    const { name, manifest } = target
     const resource = await this.#options.kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await this.#dropFormer(resource, await this.#patchShared(resource, manifest, signal), signal)
-    if (metadataOf(applied).uid !== recordedUid) await this.#requireNoneElsewhere(resource, applied, signal)
+    const patched = await this.#patchRecorded(resource, target, signal)
+    const isJoined = await this.#shared.join(resource, patched, target, signal)
+    const applied = await this.#server.dropFormer(resource, patched, signal)
+    const { labels = {} } = metadataOf(applied)
+    if (labels[sharedLabel(this.#options.adapter)] !== undefined) target.onShared?.('Beside')
+    else if (isJoined || this.isShared(applied)) target.onShared?.('First')
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
     return applied
   }
 
-  /** An object that tasks of another namespace share has for a moment no field that says whose it is, and so no conflict. ADAPTER-112. */
-  async #requireNoneElsewhere(resource: Resource, applied: JsonObject, signal: AbortSignal): Promise<void> {
-    const elsewhere = await this.#options.others?.findElsewhere(
-      applied,
-      managersOf(applied),
-      async () => applied,
-      signal,
-    )
-    if (elsewhere === undefined) return
-    await this.#leave(resource, applied, signal)
-    throw new TaskError('ApplyFailed', `${describeObject(applied)} can't be applied: ${elsewhere.description}`)
+  /** What the inventory has is meant, and not what came under its name since. @throws ObjectReplacedError. ADAPTER-120 */
+  async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<JsonObject> {
+    const { manifest, recordedUid: uid } = target
+    if (uid === undefined) return this.#shared.patch(resource, target, signal)
+    const recorded = { ...manifest, metadata: { ...(manifest.metadata as JsonObject), uid } }
+    try {
+      return await this.#shared.patch(resource, { ...target, manifest: recorded }, signal)
+    } catch (error) {
+      if (error instanceof ApiError && isReplaced(error)) throw new ObjectReplacedError()
+      throw error
+    }
   }
 
   async #find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> {
@@ -125,12 +140,12 @@ export class KubernetesTransport implements ResourceTransport {
     object: JsonObject,
     propagation: PropagationPolicy,
     signal: AbortSignal,
+    isShared: boolean,
   ): Promise<DeletionOutcome> {
     const resource = await this.#servedResource(lookup.identity, signal)
     const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
     try {
-      if (isAppliedByOthers(object, this.#managers) && (await this.#isLeft(object, signal)))
-        return await this.#leave(resource, object, signal)
+      if (isShared && (await this.#isLeft(object, signal))) return await this.#server.leave(resource, object, signal)
       const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
       const body = { preconditions: { uid, resourceVersion }, propagationPolicy: propagation }
       const answer = await this.#options.transport.request({ method: 'DELETE', path, body, signal })
@@ -163,92 +178,6 @@ export class KubernetesTransport implements ResourceTransport {
     if (labels[sharedLabel(this.#options.adapter)] !== undefined) this.#options.onShared?.(resource, namespace)
   }
 
-  /**
-   * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
-   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97, ADAPTER-112.
-   */
-  async #patchShared(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const { adapter, others } = this.#options
-    try {
-      return await this.#patch(resource, manifest, false, signal)
-    } catch (error) {
-      if (!isConflict(error)) throw error
-      const read = () => this.#readObject(resource, manifest, signal)
-      const fields = conflictingFields(error)
-      const elsewhere = await others?.findElsewhere(manifest, managersIn(fields), read, signal)
-      if (elsewhere !== undefined) {
-        const what = `${describeObject(manifest)} can't be applied: ${elsewhere.description}`
-        throw new TaskError('ApplyFailed', what, { cause: error })
-      }
-      const findHolder = (of: readonly AppliedField[]) => others?.find(manifest, managersIn(of), read, signal)
-      if ((await findHolder(fields.filter(isOwnership))) === undefined)
-        return this.#patch(resource, manifest, true, signal)
-      const shared = asShared(manifest, adapter)
-      return this.#patch(resource, shared, false, signal).catch(async (conflict) => {
-        if (!isConflict(conflict)) throw conflict
-        const holder = await findHolder(conflictingFields(conflict))
-        if (holder === undefined) return this.#patch(resource, shared, true, signal)
-        const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
-        throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
-      })
-    }
-  }
-
-  /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
-  async #leave(resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> {
-    const [current] = this.#managers
-    const own = this.#managers.filter((manager) => isAppliedBy(object, [manager]))
-    let left = object
-    for (const manager of own.length > 0 ? own : [current]) left = await this.#giveUp(resource, left, manager, signal)
-    return 'left'
-  }
-
-  /** What a release before has applied is the current field manager's alone: fields that are in the manifest no more go. ADAPTER-114. */
-  async #dropFormer(resource: Resource, applied: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const [, former] = this.#managers
-    if (!isAppliedBy(applied, [former])) return applied
-    try {
-      return await this.#giveUp(resource, applied, former, signal)
-    } catch (error) {
-      // It was written since: the next run does it.
-      if (isConflict(error)) return applied
-      throw error
-    }
-  }
-
-  /** The fields that this field manager alone has go. @throws ApiError a conflict when the object is in another state */
-  #giveUp(resource: Resource, object: JsonObject, manager: string, signal: AbortSignal): Promise<JsonObject> {
-    const { name, namespace, resourceVersion } = metadataOf(object)
-    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
-    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
-    return this.#patch(resource, body, true, signal, manager)
-  }
-
-  /** Where the path is not there, what was known of the kind is asked for again by the next run. */
-  async #patch(
-    resource: Resource,
-    body: JsonObject,
-    force: boolean,
-    signal: AbortSignal,
-    fieldManager: string = this.#managers[0],
-  ): Promise<JsonObject> {
-    const { transport, kinds } = this.#options
-    const { name = '', namespace } = metadataOf(body)
-    try {
-      return await transport.request<JsonObject>({
-        method: 'PATCH',
-        path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
-        contentType: 'application/apply-patch+yaml', // JSON is YAML
-        query: { fieldManager, ...(force && { force }) },
-        body,
-        signal,
-      })
-    } catch (error) {
-      if (isNotFound(error)) kinds.forget(apiVersionOf(body))
-      throw error
-    }
-  }
-
   async #findIn(resource: Resource, match: NamedMatch, signal: AbortSignal): Promise<readonly JsonObject[]> {
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
     this.#options.onUse?.(resource, namespace)
@@ -261,27 +190,12 @@ export class KubernetesTransport implements ResourceTransport {
     return [await this.#get(resource, match.name, namespace, signal)]
   }
 
-  /** Undefined when it is not there, or may not be read. */
-  async #readObject(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject | undefined> {
-    const { name = '', namespace } = metadataOf(manifest)
-    try {
-      return await this.#get(resource, name, namespace, signal)
-    } catch (error) {
-      if (isNotFound(error) || isForbidden(error)) return undefined
-      throw error
-    }
-  }
-
   /** @throws ApiError, also when it is not there */
   #get(resource: Resource, name: string, namespace: string | undefined, signal: AbortSignal): Promise<JsonObject> {
     const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
     return this.#options.transport.request<JsonObject>({ method: 'GET', path, signal })
   }
 }
-
-const managersIn = (fields: readonly AppliedField[]): readonly string[] => [
-  ...new Set(fields.map(({ manager }) => manager)),
-]
 
 const requireNamespace = (name: string, { scope, kind }: Resource, namespace: string | undefined): void => {
   if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))

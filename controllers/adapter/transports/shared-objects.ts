@@ -17,8 +17,10 @@ export const fieldManagerOf = (namespace: string, adapter: string): string => {
   return `${readable.slice(0, MAX_MANAGER_CHARS - hash.length - 1)}-${hash}`
 }
 
+export type OwnManagers = readonly [current: string, former: string]
+
 /** All under which an adapter of the namespace may have applied an object: releases before named no namespace. ADAPTER-114. */
-export const ownManagers = (namespace: string, adapter: string): readonly [current: string, former: string] => [
+export const ownManagers = (namespace: string, adapter: string): OwnManagers => [
   fieldManagerOf(namespace, adapter),
   `${MANAGER_PREFIX}${adapter}`,
 ]

@@ -1,4 +1,7 @@
 /** How resources are reached: one interface for the Kubernetes API, for HTTP services and for dry runs. */
+import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import { kindOf } from '../run/resources/object.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 
@@ -25,6 +28,10 @@ export interface Target extends Lookup {
   readonly manifest: JsonObject
   /** Uid of the object that the task has applied before, as its inventory says. */
   readonly recordedUid?: string | undefined
+  /** What the inventory has of other tasks that have it. */
+  readonly share?: InventoryObject['share'] | undefined
+  /** Told when another task has it, or may have it: ADAPTER-122. */
+  readonly onShared?: (share: NonNullable<InventoryObject['share']>) => void
 }
 
 /** How it is found again. The namespace is undefined where the kind has none, or all of them are looked in. */
@@ -56,14 +63,31 @@ export const formatLabelSelector = (labels: Readonly<Record<string, string>>): s
     .map(([key, value]) => `${key}=${value}`)
     .join(',')
 
+/** The object that the inventory has is there no more: under its name is none, or another one. Nothing was applied. ADAPTER-120. */
+export class ObjectReplacedError extends errorOf(ADAPTER_ERRORS, 'ObjectReplacedError') {}
+
 /** Every method throws TaskError, or the signal's reason. */
 export interface ResourceTransport {
-  /** Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays. */
+  /**
+   * Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays.
+   * @throws ObjectReplacedError when an object was applied before, and it is not that one
+   */
   apply(target: Target, signal: AbortSignal): Promise<JsonObject>
   /** Everything that the finding matches; nothing is an empty list. */
   find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]>
-  /** Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none. */
-  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome>
+  /**
+   * Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none.
+   * @param isShared other tasks are asked whether they have it
+   */
+  delete(
+    lookup: Lookup,
+    object: JsonObject,
+    policy: PropagationPolicy,
+    signal: AbortSignal,
+    isShared?: boolean,
+  ): Promise<DeletionOutcome>
+  /** It looks as if another task had the object; none does when left out. */
+  isShared?(object: JsonObject): boolean
 }
 
 /**

@@ -13,7 +13,7 @@ import { run } from '#controllers/adapter/run/run.ts'
 import { TaskError } from '#controllers/adapter/run/task-error.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject, Task } from '#controllers/adapter/task/task.ts'
-import type { Lookup, ResourceTransport } from '#controllers/adapter/transports/transport.ts'
+import { type Lookup, ObjectReplacedError, type ResourceTransport } from '#controllers/adapter/transports/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { configMap } from './run-world.ts'
 
@@ -153,6 +153,7 @@ export const killableWorld = (): KillableWorld => {
         }
         const key = keyOfObject(target.manifest)
         const before = cluster.get(key)?.metadata as JsonObject | undefined
+        if (target.recordedUid !== undefined && target.recordedUid !== before?.uid) throw new ObjectReplacedError()
         const metadata = {
           uid: `uid-${++uid}`,
           creationTimestamp: now(),

@@ -21,6 +21,7 @@ export interface StoredObject {
   readonly apiVersion?: string
   readonly kind: string
   readonly metadata: Metadata
+  readonly spec?: object
   readonly data?: Fields
 }
 
@@ -43,6 +44,8 @@ export class MemoryCluster {
   readonly stored = new Map<string, StoredObject>()
   /** Objects that are applied, by path. */
   readonly applied = new Map<string, Applied>()
+  /** Names of objects whose data can be neither changed nor taken off. */
+  readonly frozen = new Set<string>()
   #version = 0
 
   /** Names of what was applied and is there. */
@@ -55,11 +58,15 @@ export class MemoryCluster {
   }
 
   /** @throws ApiError */
-  request({ method, path, query, body }: ApiRequest): unknown {
+  request({ method, path, query, body, onStatus }: ApiRequest): unknown {
     const kind = KINDS[path as keyof typeof KINDS]
     if (kind !== undefined) return { resources: [{ name: kind[0], kind: kind[1], namespaced: true }] }
-    if (method === 'PATCH')
-      return this.#apply(path, body as StoredObject, String(query?.fieldManager), query?.force === true)
+    if (method === 'PATCH') {
+      const isNew = !this.applied.has(path)
+      const applied = this.#apply(path, body as StoredObject, String(query?.fieldManager), query?.force === true)
+      onStatus?.(isNew ? 201 : 200)
+      return applied
+    }
     if (method === 'DELETE') return this.#delete(path, body as { preconditions?: Metadata })
     if (method === 'GET') return this.#get(path)
     return this.#write(method === 'POST', path, body as StoredObject)
@@ -70,7 +77,13 @@ export class MemoryCluster {
     if (applied !== undefined) return show(path, applied)
     const one = this.stored.get(path)
     if (one !== undefined) return one
-    const items = [...this.stored].filter(([key]) => key.startsWith(`${path}/`)).map(([, object]) => object)
+    // Of one namespace, or of all.
+    const plural = nameOf(path)
+    const group = path.slice(0, path.lastIndexOf('/'))
+    const isListed = (key: string) =>
+      key.startsWith(`${path}/`) ||
+      (!path.includes('/namespaces/') && key.startsWith(group) && key.includes(`/${plural}/`))
+    const items = [...this.stored].filter(([key]) => isListed(key)).map(([, object]) => object)
     if (path.endsWith('s')) return { metadata: { resourceVersion: String(this.#version) }, items }
     return refuse(404, 'NotFound', `${path} is not there`, { name: nameOf(path) })
   }
@@ -105,6 +118,8 @@ export class MemoryCluster {
       !isAsExpected(object.metadata, before && show(path, before).metadata)
     )
       refuse(409, 'Conflict', `${path} has changed`)
+    if (object.metadata.uid !== undefined && before === undefined)
+      refuse(409, 'Conflict', 'uid mismatch, and no existing object was found')
     const { fields, uid } = before ?? { fields: new Map() as Applied['fields'], uid: `uid-${++this.#version}` }
     const wanted = flatten(object)
     const conflicts = [...wanted].flatMap(([field, value]) => {
@@ -114,6 +129,20 @@ export class MemoryCluster {
       return others.map((one) => ({ reason: 'FieldManagerConflict', message: `conflict with "${one}"`, field }))
     })
     if (conflicts.length > 0 && !force) refuse(409, 'Conflict', 'Apply failed with conflicts', { causes: conflicts })
+    if ((object.metadata.uid ?? uid) !== uid)
+      refuse(422, 'Invalid', 'field is immutable', { causes: [{ field: 'metadata.uid' }] })
+    const isLost = ([field, there]: [string, { readonly managers: ReadonlySet<string> }]) =>
+      !wanted.has(field) && there.managers.size === 1 && there.managers.has(manager)
+    const isData = ([field]: [string, unknown]) => field.startsWith('data.')
+    const isChanged = ([field, value]: [string, string]) => fields.get(field)?.value !== value
+    const changed = [...[...fields].filter(isLost), ...[...wanted].filter(isChanged)]
+    if (this.frozen.has(nameOf(path)) && changed.some(isData)) refuse(422, 'Invalid', 'data: field is immutable')
+    const state = () =>
+      [...fields]
+        .map(([field, { value, managers }]) => `${field}=${value} ${[...managers].toSorted().join()}`)
+        .toSorted()
+        .join('\n')
+    const former = state()
     for (const [field, there] of fields)
       if (there.managers.delete(manager) && there.managers.size === 0 && !wanted.has(field)) fields.delete(field)
     for (const [field, value] of wanted) {
@@ -121,6 +150,8 @@ export class MemoryCluster {
       if (there?.value === value) there.managers.add(manager)
       else fields.set(field, { value, managers: new Set([manager]) })
     }
+    // An apply that changes nothing writes nothing.
+    if (before !== undefined && state() === former) return show(path, before)
     const applied = { uid, version: ++this.#version, fields }
     this.applied.set(path, applied)
     return show(path, applied)

@@ -8,7 +8,6 @@ import { TaskRunner } from '#controllers/adapter/daemon/task-runner.ts'
 import { instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
 import { parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
-import type { HttpRequest, HttpResponse } from '#controllers/adapter/http/connection.ts'
 import { InventoryStore } from '#controllers/adapter/inventory/inventory-store.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
@@ -19,35 +18,17 @@ import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { selectorOf } from '#operator/model/selector.ts'
 import { MemoryCluster, nameOf, type StoredObject } from './memory-cluster.ts'
-
-export const TASKS = ['left', 'right'] as const
-export const CLUSTERS = ['c1', 'c2'] as const
-export type TaskName = (typeof TASKS)[number] | 'far'
-export type ClusterId = (typeof CLUSTERS)[number]
-
-/** What happens to a request of a task's manager. */
-export interface Fault {
-  readonly task: TaskName
-  /** Which of its requests in this step. */
-  readonly at: number
-  /** `refuse`: the next object is not applied, 403. `cut`: no answer. `kill`: no answer, and the manager ends. */
-  readonly does: 'refuse' | 'cut' | 'kill'
-  /** The server has done it. */
-  readonly isDone: boolean
-}
-
-/** What another writer puts on an object, under any field manager. */
-export interface Forgery {
-  /** Of the object. */
-  readonly name: string
-  readonly manager: string
-  readonly fields: Readonly<Partial<Record<'labels' | 'annotations' | 'data', Readonly<Record<string, string>>>>>
-}
-
-export interface Run {
-  readonly task: TaskName
-  readonly cluster: ClusterId
-}
+import { SharedRecords } from './shared-records.ts'
+import {
+  type ClusterId,
+  type Fault,
+  type Forgery,
+  type Run,
+  resourcesOf,
+  type SharedWorldOptions,
+  type TaskName,
+  taskPath,
+} from './shared-tasks.ts'
 
 interface Manager {
   readonly inventories: InventoryStore
@@ -55,58 +36,10 @@ interface Manager {
   readonly killed: AbortController
 }
 
-interface Report {
-  readonly observed_generation: number
-  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
-}
-
-interface Cluster {
-  generation: number
-  isDeleted: boolean
-  /** Names of tasks that select it. */
-  readonly labels: Set<string>
-  /** By adapter. */
-  readonly reports: Map<string, Report>
-}
-
-const taskPath = (namespace: string, task: string): string =>
-  `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks/${task}`
-
-export interface SharedWorldOptions {
-  /** The objects of the tasks have no fields of their own. */
-  readonly isBare: boolean
-  /** Requests wait so many turns, by turns. */
-  readonly delays: readonly number[]
-  /** Namespaces of the tasks, by their names; `left` and `right` in one when left out. Objects are in `n`. */
-  readonly tasks?: Readonly<Partial<Record<TaskName, string>>>
-  /** Managers may read other namespaces. */
-  readonly readsAll?: boolean
-}
-
-/** What a task makes of a cluster, as names: one object that all four have, two that two of them have, and one of its own. */
-export const wantedBy = (task: string, cluster: string): readonly string[] => [
-  'all',
-  `of-${cluster}`,
-  `of-${task}`,
-  `of-${task}-${cluster}`,
-]
-
-const resourcesOf = (task: string, isBare: boolean): object[] =>
-  wantedBy(task, '{{ .event.id }}').map((name, at) => ({
-    name: `r${at}`,
-    manifest: {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name, namespace: 'n' },
-      ...(!isBare && { data: { colour: 'red' } }),
-    },
-    discovery: { namespace: 'n', by_name: name },
-  }))
-
 export class SharedWorld {
   readonly #clock = instantClock(new Date('2026-01-31T12:00:00Z'))
   readonly cluster = new MemoryCluster()
-  readonly #clusters = new Map<string, Cluster>()
+  readonly #records: SharedRecords
   readonly #managers = new Map<TaskName, Manager>()
   /** The run that sends a request. */
   readonly #current = new AsyncLocalStorage<Run>()
@@ -120,10 +53,16 @@ export class SharedWorld {
   readonly #counts = new Map<TaskName, number>()
 
   constructor(options: SharedWorldOptions) {
-    this.#options = { tasks: { left: 'n', right: 'n' }, readsAll: false, ...options }
+    this.#options = {
+      tasks: { left: 'n', right: 'n' },
+      readsAll: false,
+      colours: {},
+      retention: {},
+      recreates: false,
+      ...options,
+    }
     const tasks = Object.keys(this.#options.tasks) as TaskName[]
-    for (const id of CLUSTERS)
-      this.#clusters.set(id, { generation: 1, isDeleted: false, labels: new Set(tasks), reports: new Map() })
+    this.#records = new SharedRecords(tasks, (task) => this.cluster.stored.has(this.#pathOf(task)))
     for (const name of tasks) this.cluster.stored.set(this.#pathOf(name), { kind: 'AdapterTask', metadata: { name } })
   }
 
@@ -149,24 +88,26 @@ export class SharedWorld {
   }
 
   select(task: TaskName, id: ClusterId, isSelected: boolean): void {
-    const labels = this.#clusters.get(id)?.labels
-    if (isSelected) labels?.add(task)
-    else labels?.delete(task)
-    this.#settle(id)
+    this.#records.select(task, id, isSelected)
+  }
+
+  /** No run of it may come any more. */
+  suspend(task: TaskName): void {
+    this.cluster.stored.set(this.#pathOf(task), {
+      kind: 'AdapterTask',
+      metadata: { name: task },
+      spec: { suspend: true },
+    })
   }
 
   /** What it has applied stays. No run of it may come any more. */
   removeTask(task: TaskName): void {
     this.cluster.stored.delete(this.#pathOf(task))
-    for (const id of CLUSTERS) this.#settle(id)
+    this.#records.settleAll()
   }
 
   delete(id: ClusterId): void {
-    const record = this.#clusters.get(id)
-    if (record === undefined || record.isDeleted) return
-    record.isDeleted = true
-    record.generation++
-    this.#settle(id)
+    this.#records.delete(id)
   }
 
   /** Another writer applies to an object that is there, and takes fields from those that have them. */
@@ -178,20 +119,35 @@ export class SharedWorld {
     this.cluster.request({ method: 'PATCH', path, query: { fieldManager: manager, force: true }, body } as ApiRequest)
   }
 
+  /** Another writer takes all field managers off an object, as a merge patch of `managedFields: [{}]` does. */
+  unmanage(name: string): void {
+    const found = [...this.cluster.applied].find(([path]) => nameOf(path) === name)
+    if (found === undefined) return
+    for (const field of found[1].fields.values()) field.managers.clear()
+    found[1].version += 1_000_000
+  }
+
+  /** Two seconds go by: what was read is read anew. */
+  async rest(): Promise<void> {
+    await this.#clock.sleep(2_000)
+  }
+
+  /** Milliseconds since the world began. */
+  get passed(): number {
+    return this.#clock.now().getTime() - Date.parse('2026-01-31T12:00:00Z')
+  }
+
   /** Of the last report that was taken. */
   conditionOf({ task, cluster }: Run, type: string): string | undefined {
-    const { conditions = [] } = this.#clusters.get(cluster)?.reports.get(task) ?? {}
-    return conditions.find((one) => one.type === type)?.status
+    return this.#records.conditionOf(task, cluster, type)
   }
 
   isServed({ task, cluster }: { readonly task: string; readonly cluster: string }): boolean {
-    const record = this.#clusters.get(cluster)
-    const isThere = this.cluster.stored.has(this.#pathOf(task as TaskName))
-    return isThere && record !== undefined && !record.isDeleted && record.labels.has(task)
+    return this.#records.isServed(task, cluster)
   }
 
   isThere(cluster: string): boolean {
-    return this.#clusters.has(cluster)
+    return this.#records.has(cluster)
   }
 
   /** What all inventories have, as `task cluster name`. */
@@ -242,7 +198,7 @@ export class SharedWorld {
   #runner(task: TaskName, inventories: InventoryStore, transport: Transport, killed: AbortController): TaskRunner {
     const clock = this.#clock
     const apiClient = new HttpClient({
-      roundTrip: (sent) => this.#step(task, killed, () => this.#answer(task, sent)),
+      roundTrip: (sent) => this.#step(task, killed, () => this.#records.answer(task, sent)),
       clock,
       timeoutMs: 1_000,
       random: () => 0.5,
@@ -250,7 +206,7 @@ export class SharedWorld {
     return new TaskRunner(
       {
         task: loadTask(
-          { resources: resourcesOf(task, this.#options.isBare) },
+          { resources: resourcesOf(task, this.#options) },
           { languages: taskLanguages(() => clock.now()), adapter: { name: task, version: '1' }, environment: {} },
         ),
         selector: selectorOf({ matchExpressions: [{ key: task, operator: 'Exists' }] }),
@@ -258,6 +214,7 @@ export class SharedWorld {
         externalClient: apiClient,
         transport,
         inventories,
+        retention: this.#options.retention[task],
         kinds: new RestMapper({ request: async (sent: ApiRequest) => this.cluster.request(sent) } as Transport, clock),
         access: {
           environment: {},
@@ -343,34 +300,5 @@ export class SharedWorld {
     fails()
     signal.throwIfAborted()
     return result
-  }
-
-  #answer(task: TaskName, { method, url, body }: HttpRequest): HttpResponse {
-    const id = /clusters\/([^/?]+)/.exec(url)?.[1] ?? ''
-    const record = this.#clusters.get(id)
-    if (record === undefined) return { status: 404, headers: {}, text: '{"code":"HYPERFLEET-NTF-001"}' }
-    if (method === 'PUT') {
-      record.reports.set(task, JSON.parse(body ?? '{}') as Report)
-      this.#settle(id)
-      return { status: 200, headers: {}, text: '{}' }
-    }
-    const { generation, isDeleted } = record
-    const labels = Object.fromEntries([...record.labels].map((key) => [key, 'yes']))
-    const text = { id, name: id, generation, labels, ...(isDeleted && { deleted_time: '2026-01-31T12:00:00Z' }) }
-    return { status: 200, headers: {}, text: JSON.stringify(text) }
-  }
-
-  /** The record goes when each adapter that has reported has let it go. */
-  #settle(id: string): void {
-    const record = this.#clusters.get(id)
-    if (record === undefined || !record.isDeleted) return
-    const isDone = [...record.reports].every(([task, { observed_generation, conditions }]) => {
-      if (!this.cluster.stored.has(this.#pathOf(task as TaskName))) return true
-      const says = (type: string, status: string) =>
-        conditions.some((condition) => condition.type === type && condition.status === status)
-      if (conditions[0]?.reason === 'NotSelected') return !record.labels.has(task)
-      return observed_generation === record.generation && says('Applied', 'False') && says('Health', 'True')
-    })
-    if (isDone) this.#clusters.delete(id)
   }
 }

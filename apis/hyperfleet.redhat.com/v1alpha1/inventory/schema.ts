@@ -30,6 +30,18 @@ const inventoryObject = () =>
           'x-kubernetes-list-type': 'atomic',
         }),
       ),
+      share: Type.Optional(
+        Type.Enum(['First', 'Beside'], {
+          description:
+            'Other tasks have it too, or had: their inventories are asked before it is deleted. First: the object has the labels and annotations of this task.',
+        }),
+      ),
+      hold: Type.Optional(
+        Type.Enum(['Kept', 'Leaving'], {
+          description:
+            'Kept: the task does nothing with it any more, and it stays. Leaving: the task is about to leave or delete it, and other tasks do not leave it to this one.',
+        }),
+      ),
     },
     { description: 'One object that the task applies.' },
   )

@@ -4,7 +4,7 @@ import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.t
 import { messageOf } from '#lib/errors/message-of.ts'
 import { entryOfTarget, keyOfEntry } from '../../inventory/entry.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import type { Lookup, Target } from '../../transports/transport.ts'
+import { type Lookup, ObjectReplacedError, type Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
@@ -107,7 +107,7 @@ const applyOne = async (resource: TaskResource, lookup: Lookup, work: ApplyWork)
   const own = isConditional ? await locateOwn(resource, lookup, found, work) : []
   const plan = decideApply({
     found,
-    own: own.map(({ object }) => object),
+    own: own.map(({ key, object }) => ({ object, entry: context.inventory.entries.get(key) })),
     generation: state.generation,
     recreateOnChange,
     deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(state.scope)),
@@ -197,9 +197,18 @@ const applyAndFind = async (
   const entry = entryOfTarget(target, resource, state.generation, order.get(resource.name) ?? [])
   const mark = await inventory.intend([entry], signal)
   inventory.markSent(entry)
-  const recordedUid = inventory.entries.get(keyOfEntry(entry))?.uid
-  const object = await transport.apply({ ...withMark(target, mark), recordedUid }, signal)
-  applied.set(inventory.recordApplied(entry, object), resource.name)
+  const { uid: recordedUid, share } = inventory.entries.get(keyOfEntry(entry)) ?? {}
+  let seenShare: typeof share
+  const onShared = (seen: NonNullable<typeof share>) => {
+    seenShare = seen
+  }
+  const marked = { ...withMark(target, mark), onShared }
+  const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
+    if (!(error instanceof ObjectReplacedError)) throw error
+    await inventory.renew(entry, signal)
+    return transport.apply(marked, signal)
+  })
+  applied.set(inventory.recordApplied(entry, object, seenShare), resource.name)
   if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
   if (found.length > 0) return found

@@ -16,13 +16,15 @@ export const MAX_ATTEMPTS = 10
 export const deleteObject = async (
   { key, object: seen, lookup }: LocatedObject,
   policy: PropagationPolicy,
-  { transports, leave, signal }: Pick<RunContext, 'transports' | 'leave' | 'signal'>,
+  { transports, inventory, leave, signal }: Pick<RunContext, 'transports' | 'inventory' | 'leave' | 'signal'>,
 ): Promise<Exclude<DeletionOutcome, 'changed'>> => {
   const transport = transports[lookup.transport.kind]
   let object = seen
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const isShared = inventory.entries.get(key)?.share !== undefined || transport.isShared?.(object) === true
+    if (isShared) await inventory.announceLeaving(key, signal)
     if (await leave?.(key, object)) return 'left'
-    const outcome = await transport.delete(lookup, object, policy, signal)
+    const outcome = await transport.delete(lookup, object, policy, signal, isShared)
     if (outcome !== 'changed') return outcome
     const { uid } = metadataOf(object)
     const found = (await transport.find(lookup, signal)).find((one) => metadataOf(one).uid === uid)

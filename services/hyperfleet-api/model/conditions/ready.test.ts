@@ -7,9 +7,10 @@ import { buildCondition } from './condition-value.ts'
 import { collectRequired } from './counted-reports.ts'
 import { decideReady } from './ready.ts'
 
+const CREATED = at(3)
 const UPDATED = at(30)
 
-/** `Ready` of a resource at generation 2, changed at second 30. */
+/** `Ready` of a resource at generation 2, made at second 3 and changed at second 30. */
 const ready = (
   rows: readonly AdapterStatus[],
   {
@@ -18,7 +19,7 @@ const ready = (
     ...rest
   }: { required?: RequiredAdapters; was?: Condition; deleted_time?: string; hasChildren?: boolean } = {},
 ): Condition => {
-  const resource = { generation: 2, updated_time: UPDATED, deleted_time: rest.deleted_time }
+  const resource = { generation: 2, created_time: CREATED, updated_time: UPDATED, deleted_time: rest.deleted_time }
   const buildInput: AggregationInput = {
     resource,
     rows,
@@ -123,7 +124,7 @@ describe('last_updated_time, the Sentinel’s clock, is', () => {
     ['not of an adapter that is not required', [row('dns', 'True', 2, 50), row('extra', 'True', 2, 31)], at(50)],
     ['not of one that is still at work', [row('dns', 'True', 2, 50), row('validation', 'Unknown', 2, 31)], at(50)],
     ['the last change of the resource, when there is none', [row('dns', 'True', 1, 5)], UPDATED],
-    ['the last change of the resource, without a report', [], UPDATED],
+    ['the creation of the resource, without a report', [], CREATED],
   ])('%s', (_case, rows, time) => {
     expect(ready(rows).last_updated_time).toBe(time)
   })
@@ -146,7 +147,7 @@ describe('last_transition_time is', () => {
     ['that of the reports that take it away', failing, previous('Ready', 'True@2'), at(40)],
     ['the moment of the spec change that takes it away', [], previous('Ready', 'True@1'), UPDATED],
     ['the moment of the spec change, though a report of it is there', failing, previous('Ready', 'True@1'), UPDATED],
-    ['that of the resource, when it is new', [], undefined, UPDATED],
+    ['that of the resource, when it is new', [], undefined, CREATED],
   ])('%s', (_case, rows, was, time) => {
     expect(ready(rows, was && { was }).last_transition_time).toBe(time)
   })
