@@ -1,4 +1,5 @@
 /** Resources that only the HyperFleet API has, and an adapter that applies a ConfigMap for each: as many as a brake holds cost little. */
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import type { Manifest, Suite } from '#test/harness/suite.ts'
 import { REGION } from '#test/worlds/suite/declared.ts'
 import { hurried, sentinel } from '#test/worlds/suite/installer.ts'
@@ -27,13 +28,13 @@ export const installNodePools = async (suite: Suite): Promise<void> => {
       ],
     },
   }
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NAME, namespace } }
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NAME, namespace: TASK_ACCOUNTS } }
   const rights = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRoleBinding',
     metadata: { name: NAME },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'muster-cluster-config' },
-    subjects: [{ kind: 'ServiceAccount', name: NAME, namespace }],
+    subjects: [{ kind: 'ServiceAccount', name: NAME, namespace: TASK_ACCOUNTS }],
   }
   const { metadata, spec, ...rest } = sentinel(namespace)
   const watch = { ...rest, metadata: { ...metadata, name: NAME }, spec: { ...spec, resourceType: 'nodepools' } }

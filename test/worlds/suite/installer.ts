@@ -1,6 +1,7 @@
 /** What installs the clusters of the day: a Sentinel, and three adapters. Times are a tenth of the samples'. */
 import { dump } from 'js-yaml'
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import type { ControlPlane } from '#test/harness/index.ts'
 import type { Manifest, Suite } from '#test/harness/suite.ts'
 import { ADMIN_SECRET, REGION, REMOTE } from './declared.ts'
@@ -36,7 +37,7 @@ const ACCESS = 'cluster-access'
  */
 export const access = (namespace: string, kubeconfig: object, name = ACCESS): readonly Manifest[] =>
   [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: TASK_ACCOUNTS } },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -50,7 +51,7 @@ export const access = (namespace: string, kubeconfig: object, name = ACCESS): re
       kind: 'ClusterRoleBinding',
       metadata: { name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+      subjects: [{ kind: 'ServiceAccount', name, namespace: TASK_ACCOUNTS }],
     },
     {
       apiVersion: 'hyperfleet.redhat.com/v1alpha1',
