@@ -54,7 +54,9 @@ export class SharedApply {
       const first =
         (asked && (await others?.findAtWork(asked, signal))) ?? (await findHolder(fields.filter(isOwnership)))
       if (first === undefined) {
-        const holder = await findHolder(fields)
+        // The first of the tasks that have it changes what they share, as for a new generation; the others follow it.
+        const isFirst = recordedUid !== undefined && share !== 'Beside'
+        const holder = isFirst ? undefined : await findHolder(fields)
         if (holder !== undefined) throw differing(manifest, holder, error)
         return patch(manifest, true)
       }

@@ -40,9 +40,10 @@ afterAll(async () => {
 const declareSamples = async (): Promise<void> => {
   const text = (await plane.kubectl('kustomize', 'kustomize/samples/tasks'))
     .replaceAll('hyperfleet-system', world.namespace)
+    .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll(/url: http:.*/g, `url: ${world.url}`)
   const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${world.namespace}/serviceaccounts`,
+    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${world.namespace}/roles`,
     RoleBinding: `/apis/rbac.authorization.k8s.io/v1/namespaces/${world.namespace}/rolebindings`,
     ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
