@@ -71,6 +71,12 @@ describe('an envelope', () => {
       'generation is no whole number from 0 on',
     ],
     [
+      'has a digest that is no text',
+      bytesOf({ schema: 1, generation: 1, digest: [], payload: {} }),
+      'Shape',
+      'digest is no text',
+    ],
+    [
       'holds half a character',
       Buffer.from(`{"schema":1,"generation":1,"digest":"${digest}","payload":{"a":"\\ud83d"}}`),
       'Json',
@@ -99,6 +105,16 @@ describe('an envelope', () => {
       fc.uint8Array(),
       fc.jsonValue().map(bytesOf),
       payloads.map((payload) => seal(payload, 1)),
+      // More levels than a stack has, in any field: one device must not stop the operator by what it writes of itself.
+      fc
+        .record({ field: fc.constantFrom('schema', 'generation', 'digest', 'payload', 'in'), depth: fc.nat(60_000) })
+        .map(({ field, depth }) => {
+          const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
+          const fields = { schema: '1', generation: '1', digest: `"${digest}"`, payload: '{}', [field]: deep }
+          const payload = field === 'in' ? `{"labels":${deep}}` : fields.payload
+          const { schema, generation, digest: of } = fields
+          return Buffer.from(`{"schema":${schema},"generation":${generation},"digest":${of},"payload":${payload}}`)
+        }),
     )
     fc.assert(
       fc.property(values, fc.constantFrom(...codecs), (bytes, { decode }) => {
@@ -130,7 +146,7 @@ describe('payloads', () => {
   test.each<[object, string]>([
     [{ phase: 'Odd', uid: 'u', revision: 1, at: owner.created }, 'phase is no one of Pending, Running, Failed'],
     [{ phase: 'Running', uid: '', revision: 1, at: owner.created }, 'uid is no text'],
-    [{ phase: 'Running', uid: 'u', revision: 0, at: owner.created }, 'revision is no whole number from 1 on'],
+    [{ phase: 'Running', uid: 'u', revision: 0, at: owner.created }, 'revision is no whole number from 1 to 999999999'],
     [{ phase: 'Running', uid: 'u', revision: 1, at: 'noon' }, 'at is no time as RFC 3339 writes it'],
     [{ phase: 'Running', uid: 'u', revision: 1, at: owner.created, hold: 1 }, 'hold is no truth value'],
   ])('a state %j is malformed', (payload, message) => {

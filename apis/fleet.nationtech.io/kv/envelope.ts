@@ -61,10 +61,14 @@ export const open = (bytes: Uint8Array): Envelope => {
   if (schema > SCHEMA)
     throw new MalformedEntry('Schema', `schema is ${schema}, this release reads up to ${SCHEMA}: update it`)
   if (!isCount(generation)) throw new MalformedEntry('Shape', 'generation is no whole number from 0 on')
+  if (typeof digest !== 'string') throw new MalformedEntry('Shape', 'digest is no text')
   if (!isObject<Json | undefined>(payload)) throw new MalformedEntry('Shape', 'payload is no object')
   const found = digestIn(payload)
   if (digest !== found)
-    throw new MalformedEntry('Digest', `digest is ${JSON.stringify(digest)}, but that of the payload is ${found}`)
+    throw new MalformedEntry(
+      'Digest',
+      `digest is ${JSON.stringify(digest.slice(0, 80))}, but that of the payload is ${found}`,
+    )
   return { generation, digest: found, payload }
 }
 

@@ -1,4 +1,5 @@
 /** What stands in the envelopes of each bucket, and how it is read. A reader takes only what it knows; more may be there. */
+import { messageOf } from '#lib/errors/message-of.ts'
 import { isObject } from '#lib/json/is-object.ts'
 import type { Score } from '../v1alpha1/score.ts'
 import { type Envelope, isCount, type Json, type JsonObject, open, seal } from './envelope.ts'
@@ -79,9 +80,13 @@ const moment = (from: JsonObject, field: string): string => {
   return value
 }
 
+/** Of a Deployment; as annotations take it. */
+const MAX_REVISION = 999_999_999
+
 const revision = (from: JsonObject): number => {
   const value = from.revision
-  if (!isCount(value) || value === 0) throw shape('revision', 'whole number from 1 on')
+  if (!isCount(value) || value === 0 || value > MAX_REVISION)
+    throw shape('revision', `whole number from 1 to ${MAX_REVISION}`)
   return value
 }
 
@@ -167,8 +172,14 @@ const codec = <Payload extends object>(most: number, read: (payload: JsonObject)
   },
   decode(bytes) {
     if (bytes.length > most) throw tooLarge(bytes.length, most)
-    const envelope = open(bytes)
-    return { ...envelope, payload: read(envelope.payload) }
+    try {
+      const envelope = open(bytes)
+      return { ...envelope, payload: read(envelope.payload) }
+    } catch (error) {
+      if (error instanceof MalformedEntry) throw error
+      // Whatever its writer has made of it, such as more levels than a stack has, it is this entry that can't be read, and no other.
+      throw new MalformedEntry('Shape', `the value can't be read: ${messageOf(error)}`, { cause: error })
+    }
   },
 })
 

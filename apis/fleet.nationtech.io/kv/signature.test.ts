@@ -88,6 +88,19 @@ describe('a signature', () => {
   })
 })
 
+// FLEET-103, AGENT-48
+test('attack: what operators take for signed, devices verify: with whatever stands before the signatures', () => {
+  fc.assert(
+    fc.property(entries, fc.array(fc.string(), { maxLength: 12 }), ({ key, bytes }, before) => {
+      const header = [...before, signEntry(signing, key, bytes)].join(',')
+      if (isSignedBy(signing, key, bytes, header))
+        expect(verifyEntry(known, key, bytes, header)).toEqual({ verdict: 'Verified' })
+    }),
+  )
+  const bytes = Buffer.from('{}')
+  expect(isSignedBy(signing, 'a.b.c', bytes, `${'x,'.repeat(8)}${signEntry(signing, 'a.b.c', bytes)}`)).toBe(false)
+})
+
 describe('keys of the fleet', () => {
   test('both halves have one name', () => {
     expect(known.map(({ id }) => id)).toEqual(signing.map(({ id }) => id))
@@ -103,6 +116,7 @@ describe('keys of the fleet', () => {
     ['a private key, which no device may have', () => readPublicKeys(ours), 'its block 1 should be a public key'],
     ['a key of another kind', () => readPublicKeys(`${publicKeysOf(signing)}${rsa}`), 'its block 2 is of rsa'],
     ['a public key to sign with', () => readSigningKeys(publicKeysOf(signing)), 'its block 1 should be a private key'],
+    ['a ninth key', () => readSigningKeys(ours.repeat(9)), 'it has 9 keys, and at most 8 are used'],
     [
       'a broken key',
       () => readSigningKeys('-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----'),

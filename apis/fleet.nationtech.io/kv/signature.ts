@@ -9,15 +9,12 @@
  * a release that signs nothing.
  */
 import { sign, verify } from 'node:crypto'
-import type { FleetKey } from './signing-keys.ts'
+import { type FleetKey, MAX_KEYS } from './signing-keys.ts'
 
 export const SIGNATURE_HEADER = 'Muster-Signature'
 
 /** So that no signature of another use, or of a later form, passes for one of these. */
 const SCOPE = 'muster fleet-desired 1'
-
-/** Signatures of one entry that are looked at; each takes a fifth of a millisecond. */
-const MAX_SIGNATURES = 8
 
 /** A key has neither spaces nor line breaks, so no two entries have the same text. */
 const signedText = (key: string, bytes: Uint8Array): Uint8Array =>
@@ -29,10 +26,13 @@ export const signEntry = (keys: readonly FleetKey[], key: string, bytes: Uint8Ar
   return keys.map((one) => `${one.id}:${sign(null, text, one.key).toString('base64')}`).join(',')
 }
 
+/** Those that count, for operators as for devices: with others before them, one would take an entry for signed which the other refuses. */
+const signaturesIn = (header: string): readonly string[] => header.split(',', MAX_KEYS)
+
 /** Whether each of the keys has signed it; others may have, too. @param header as it is stored; empty when there is none */
 export const isSignedBy = (keys: readonly FleetKey[], key: string, bytes: Uint8Array, header: string): boolean => {
   if (header === '') return false
-  const found = header.split(',')
+  const found = signaturesIn(header)
   return signEntry(keys, key, bytes)
     .split(',')
     .every((signature) => found.includes(signature))
@@ -54,8 +54,7 @@ export const verifyEntry = (
       verdict: 'Refused',
       reason: 'the entry in fleet-desired is not signed, so it is not known that the fleet operator wrote it',
     }
-  const signatures = header
-    .split(',', MAX_SIGNATURES)
+  const signatures = signaturesIn(header)
     .map((one) => /^([0-9a-f]{16}):([A-Za-z0-9+/]{86}==)$/.exec(one))
     .flatMap((found) =>
       found === null ? [] : [{ id: found[1] ?? '', signature: Buffer.from(found[2] ?? '', 'base64') }],

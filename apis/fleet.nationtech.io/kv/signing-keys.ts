@@ -11,6 +11,9 @@ export interface FleetKey {
   readonly key: KeyObject
 }
 
+/** Of the keys of one text: each adds to every entry, and takes a device a fifth of a millisecond. */
+export const MAX_KEYS = 8
+
 /** A text that holds no keys of the fleet; the message says what should be in it. */
 export class FleetKeyError extends errorOf(APIS_ERRORS, 'FleetKeyError') {}
 
@@ -47,6 +50,8 @@ const keyId = (key: KeyObject): string =>
 const readKeys = (pem: string, label: string, what: string, read: (block: string) => FleetKey): readonly FleetKey[] => {
   const blocks = pem.match(/-----BEGIN [A-Z ]+-----[^-]*-----END [A-Z ]+-----/g) ?? []
   if (blocks.length === 0) throw new FleetKeyError(`it should hold ${what}`)
+  if (blocks.length > MAX_KEYS)
+    throw new FleetKeyError(`it has ${blocks.length} keys, and at most ${MAX_KEYS} are used: take former ones out`)
   return blocks.map((block, index) => {
     const which = `its block ${index + 1}`
     if (!block.startsWith(`-----BEGIN ${label}-----`)) throw new FleetKeyError(`${which} should be ${what}`)

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { deploymentOf, deviceOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
 import { findOrBuildRevision } from '../rollout/revisions.ts'
@@ -96,6 +97,41 @@ describe('an operator with keys', () => {
     const bytes = viewOf(planted).encodeDesired(viewOf(planted).target, deviceOf('a'))
     const operator = reading(world, [{ key: 'a.shop.web', bytes, revision: 7 }], true)
     expect(operator.takeWrites()).toEqual([])
+  })
+
+  test('attack: the entry of a held device is deleted, and another put in its place: the device that refuses it gets back what it is to keep', () => {
+    const [before] = unsigned().desired.replay()
+    const web = viewOf(deploymentOf('web'))
+    const planted = desiredCodec.encode(
+      {
+        owner: { uid: web.uid, created: web.created },
+        revision: 1,
+        score: deploymentOf('web', { command: 'planted' }).spec.score,
+        filled: { digest: web.target.digest, device: '9'.repeat(30) },
+      },
+      1,
+    )
+    const operator = new FleetState(ours)
+    operator.seed([])
+    operator.deploymentSeen(web)
+    operator.deviceSeen(deviceOf('a', {}, true))
+    operator.desiredSeen({ key: 'a.shop.web', bytes: planted, revision: 7 })
+    expect(operator.takeWrites()).toEqual([])
+    const state = { phase: 'Failed' as const, uid: web.uid, revision: 1, at: '2026-01-01T00:00:00Z', unverified: true }
+    operator.stateSeen({ key: 'a.shop.web', revision: 1, bytes: stateCodec.encode(state, 1) })
+    expect(operator.takeWrites()).toEqual([{ kind: 'Put', key: 'a.shop.web', bytes: before?.bytes, revision: 7 }])
+  })
+
+  test('attack: an entry with a number that no Deployment can have is put right, and no person is asked to overrule it', () => {
+    const web = viewOf(deploymentOf('web'))
+    const owner = { uid: web.uid, created: web.created }
+    const { score } = deploymentOf('web', { command: 'planted' }).spec
+    const planted = desiredCodec.encode({ owner, revision: 2 ** 53 - 1, score }, 1)
+    const operator = new FleetState(ours)
+    operator.seed([{ key: 'a.shop.web', bytes: planted, revision: 7 }])
+    operator.deploymentSeen(web)
+    operator.deviceSeen(deviceOf('a'))
+    expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', revision: 7 }])
   })
 })
 

@@ -228,21 +228,28 @@ export const decideWrite = (known: PlacementFacts): WriteDecision => {
   if (hold === 'SlotTaken') return ownDesired(deployment, known) === undefined ? NOTHING : { do: 'Delete' }
   if (hold === undefined)
     return needsNoWrite(deployment, device, known) ? NOTHING : decidePut(deployment, device, deployment.target, entry)
-  if (ownDesired(deployment, known) !== undefined) return decideSigning(deployment, device, known)
   const kept = revisionToKeep(deployment, known)
+  if (ownDesired(deployment, known) !== undefined) return decideSigning(deployment, device, known, kept)
   return kept === undefined ? NOTHING : decidePut(deployment, device, kept, entry)
 }
 
 /**
  * What a held device keeps is signed as it is, where it is known to be an operator's: a revision of the history has the same bytes.
- * Whatever else is found in the store is never signed. FLEET-103.
+ * Whatever else is found in the store is never signed: a device that refuses it, and so has nothing to keep, gets the revision that it is to keep
+ * instead. FLEET-103.
  */
-const decideSigning = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): WriteDecision => {
+const decideSigning = (
+  deployment: DeploymentView,
+  device: DeviceView,
+  known: PlacementFacts,
+  kept: Revision | undefined,
+): WriteDecision => {
   const { entry } = known
   if (entry === undefined || entry.isSigned) return NOTHING
-  const revision = deployment.history.find((one) => one.revision === entry.desired?.payload.revision)
+  const isRefused = ownReport(known)?.unverified === true
+  const revision = isRefused ? kept : deployment.history.find((one) => one.revision === entry.desired?.payload.revision)
   const bytes = revision && deployment.encodeDesired(revision, device)
-  return bytes !== undefined && equalBytes(bytes, entry.bytes) ? { do: 'Put', bytes } : NOTHING
+  return bytes !== undefined && (isRefused || equalBytes(bytes, entry.bytes)) ? { do: 'Put', bytes } : NOTHING
 }
 
 /** The device has the workload, be it under an older number or filled in with an older Device. */

@@ -74,8 +74,8 @@ const renderTree = (tree: Tree, path: string, data: Readonly<Record<string, unkn
   )
 }
 
-/** Bytes of a workload: an entry of its bucket, without what stands around it. */
-const MAX_WORKLOAD_BYTES = MAX_VALUE_BYTES.desired - 2_048
+/** Bytes of a workload: an entry of its bucket, without what stands around it and its headers, of which signatures are the largest part. */
+const MAX_WORKLOAD_BYTES = MAX_VALUE_BYTES.desired - 8_192
 
 /** Where templates stand, for messages. */
 const DATA_PATH = 'spec.score.data'
