@@ -186,3 +186,19 @@ test('attack: a device makes consumers without end, which hold memory of NATS; i
   const consumers = await Array.fromAsync(manager.consumers.list(stream))
   expect(consumers.map(({ name }) => name)).toEqual(['stolen'])
 })
+
+// FLEET-16
+test('attack: a stolen key has what its device says of itself such that no operator can read it: operators begin, and give other devices what is theirs', async () => {
+  await using world = await fleetWorld()
+  const before = await world.operator()
+  await world.until(() => expect(before.view.recovery().phase).toBe('Converged'))
+  const [stolen, other] = [await world.device('a'), await world.device('b')]
+  await before.stop()
+  const levels = 40_000
+  const digest = `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const written = Buffer.from(`{"schema":1,"generation":0,"digest":${digest},"payload":{}}`)
+  await world.bucket('fleet-info', (kv) => kv.put(stolen.name, written))
+  await world.operator()
+  await world.deploy('web')
+  await world.until(async () => expect(Object.keys(await other.wanted())).toEqual(['web']))
+})
