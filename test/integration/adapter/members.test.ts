@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { type Json, requestTo } from '../hyperfleet-api/support.ts'
@@ -109,7 +110,7 @@ const MEMBERS = ['boston', 'chicago'] as const
 
 /** What a member declares: a task of its own name, for the clusters that are its, and the account that the task acts as. */
 const declared = (name: Name, url: string) => [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: `${name}-note`, namespace: NAMESPACE } },
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: `${name}-note`, namespace: TASK_ACCOUNTS } },
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'Role',
@@ -123,7 +124,7 @@ const declared = (name: Name, url: string) => [
     kind: 'RoleBinding',
     metadata: { name: `${name}-note`, namespace: NAMESPACE },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: `${name}-note` },
-    subjects: [{ kind: 'ServiceAccount', name: `${name}-note`, namespace: NAMESPACE }],
+    subjects: [{ kind: 'ServiceAccount', name: `${name}-note`, namespace: TASK_ACCOUNTS }],
   },
   {
     apiVersion: 'hyperfleet.redhat.com/v1alpha1',
@@ -157,7 +158,7 @@ const memberOfHub = (name: Name) => ({
   role_mappings: [
     { subject: `system:serviceaccount:${NAMESPACE}:hyperfleet-adapter`, roles: ['reader'] },
     {
-      subject: `system:serviceaccount:${NAMESPACE}:${name}-note`,
+      subject: `system:serviceaccount:${TASK_ACCOUNTS}:${name}-note`,
       roles: ['adapter'],
       adapters: [`${name}-note`],
       consumers: [`${NAMESPACE}-${name}-note-*`],
@@ -194,6 +195,7 @@ test('each member does its own clusters of the hub, as it is delivered, and repo
         '--metrics-bind-address=0',
         '--health-probe-bind-address=0',
         '--adapter-token-audience=hyperfleet-api',
+        `--adapter-accounts-namespace=${TASK_ACCOUNTS}`,
         `--hyperfleet-api-url=${url}`,
         `--hyperfleet-api-token-file=${tokenFile}`,
       ]),

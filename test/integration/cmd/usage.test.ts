@@ -252,6 +252,7 @@ describe('what is asked for is printed', () => {
         --nats-ca <FILE>                        certificates of the authorities that the one of NATS is of, PEM (default: those of the machine), read for each connection (MUSTER_NATS_CA)
         --config <NAME>                         the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
         --deny-overlap [BOOL]                   refuse SentinelConfigs whose shards overlap, by an admission webhook (default: false; MUSTER_DENY_OVERLAP)
+        --adapter-accounts-namespace <NAME>     namespace of the ServiceAccounts that adapter tasks act as (default: that of the task) (MUSTER_ADAPTER_ACCOUNTS_NAMESPACE)
         --deny-invalid-tasks [BOOL]             refuse AdapterTasks that can’t be run, by an admission webhook (default: false; MUSTER_DENY_INVALID_TASKS)
         --adapter-env <NAMES>                   environment variables that adapter tasks may read, separated by commas (default: none; MUSTER_ADAPTER_ENV)
         --adapter-files <PATHS>                 folders and files that adapter tasks may read, separated by commas; never the folder of --hyperfleet-api-token-file (default: none; MUSTER_ADAPTER_FILES)
@@ -263,7 +264,9 @@ describe('what is asked for is printed', () => {
         --former-kubernetes-uids <UIDS>         uids of namespace kube-system of the clusters that this one was restored from, whose registered clusters its ClusterDeployments take over; separated by commas (default: none; MUSTER_FORMER_KUBERNETES_UIDS)
         --cluster-device-labels <KEYS>          which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas (default: device.fleet.nationtech.io/; MUSTER_CLUSTER_DEVICE_LABELS)
         --cluster-device-state-dir <DIRECTORY>  where is noted what was applied to clusters that are devices; it must outlive the manager (default: ./muster-cluster-devices; MUSTER_CLUSTER_DEVICE_STATE_DIR)
+        --fleet-public-keys <FILE>              public keys of the fleet, PEM, as its ConfigMap fleet-signing has them: clusters that are devices take only entries that one of them has signed (default: every entry) (MUSTER_FLEET_PUBLIC_KEYS)
         --device-labels <KEYS>                  labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all (default: none; MUSTER_DEVICE_LABELS)
+        --fleet-signing-keys <FILE>             private keys of Ed25519, PEM, by which entries for devices are signed; read again when it changes (default: nothing is signed, and agents that demand it take nothing new) (MUSTER_FLEET_SIGNING_KEYS)
         --log-level <LEVEL>                     how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
         --log-format <FORMAT>                   json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
         -h, --help                              display help for command
