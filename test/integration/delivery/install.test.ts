@@ -1,11 +1,13 @@
 /** manifests/install.yaml as people without Git use it: one file, applied once, to a cluster that has nothing of ours. */
-import { readFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { INSTALL, installFile } from '#hack/codegen/install.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import type { Manifest } from './rules/manifest.ts'
 import { workloadOf } from './rules/workload.ts'
@@ -50,9 +52,16 @@ test('each manager in it starts with its own arguments and the rights of its Ser
     return container?.command === undefined ? [] : [{ serviceAccountName, container }]
   })
   expect(managers.length).toBeGreaterThan(4)
+  // Pods wait until muster nats has made them.
+  const folder = await temporaryFolder('signing')
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  await writeFile(join(folder, 'keys.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await writeFile(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
   for (const { serviceAccountName = 'default', container } of managers) {
     const { command = [], args = [] } = container
-    const anywhere = [...command.slice(1), ...args].map((arg) => arg.replace(/(-bind-address)=:\d+$/, '$1=127.0.0.1:0'))
+    const anywhere = [...command.slice(1), ...args].map((arg) =>
+      arg.replace(/(-bind-address)=:\d+$/, '$1=127.0.0.1:0').replace('/etc/fleet-signing', folder),
+    )
     const kubeconfig = await cluster.kubeconfigFor(serviceAccountName, NAMESPACE)
     await using manager = await startMuster([...anywhere, `--kubeconfig=${kubeconfig}`], { POD_NAMESPACE: NAMESPACE })
     await manager.line('caches are filled')

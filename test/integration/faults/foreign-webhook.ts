@@ -4,13 +4,16 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect } from 'vitest'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { certificateFor } from '#test/harness/certificates.ts'
 import { type Fault, logs, object, type Say } from './fault.ts'
 import { statusesOf } from './quota.ts'
 import { type FaultWorld, NAMESPACE, PATIENCE } from './world.ts'
 
 /** Of every account of Muster, and of its tasks. */
-const OURS = `request.userInfo.username.startsWith('system:serviceaccount:${NAMESPACE}:')`
+const OURS = [NAMESPACE, TASK_ACCOUNTS]
+  .map((namespace) => `request.userInfo.username.startsWith('system:serviceaccount:${namespace}:')`)
+  .join(' || ')
 
 /** Seconds that the API server waits for it; 10 by default. */
 const TIMEOUT_SECONDS = 2
