@@ -1,10 +1,10 @@
+import { parseTaskAccounts, type TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { names as listOf, nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
 import type { Role } from '#services/hyperfleet-api/auth/role.ts'
-import { parseTaskAccounts, type TaskAccounts } from '#services/hyperfleet-api/auth/task-account.ts'
 import { UsageError } from '../failure.ts'
 
 /** Written here too: every command reads this file, and only `muster api` loads the API. */

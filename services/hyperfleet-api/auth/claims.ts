@@ -1,6 +1,7 @@
+import type { TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import type { BoundNames } from './bound-names.ts'
 import type { Role } from './role.ts'
-import { namesOfTaskAccount, type TaskAccounts } from './task-account.ts'
+import { namesOfTaskAccount } from './task-account.ts'
 
 /** The payload of a token. RFC 7519, section 4. */
 export type Claims = Readonly<Record<string, unknown>>

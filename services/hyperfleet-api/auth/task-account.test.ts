@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
+import { parseTaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import { isBoundTo } from './bound-names.ts'
 import { readGrants } from './claims.ts'
 import { ROLES } from './role.ts'
-import { namesOfTaskAccount, parseTaskAccounts } from './task-account.ts'
+import { namesOfTaskAccount } from './task-account.ts'
 
 const rules = { groupsClaim: 'groups', mappings: [], defaultRoles: [], taskAccounts: [parseTaskAccounts('tasks')] }
 const account = (namespace: string, name: string) => `system:serviceaccount:${namespace}:${name}`

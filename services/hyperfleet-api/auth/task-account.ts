@@ -1,28 +1,10 @@
 /** ServiceAccounts of Kubernetes as the identities of adapter tasks: each acts for the adapter of its own name (API-104). */
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
+import type { TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import type { BoundNames } from './bound-names.ts'
 
 /** What a token of a ServiceAccount has as `sub`. Kubernetes: service accounts, usernames. */
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:*]+)$/
-
-/** A namespace of Kubernetes whose ServiceAccounts are those of adapter tasks. */
-export interface TaskAccounts {
-  readonly accounts: string
-  /** Of the tasks. */
-  readonly tasks: string
-}
-
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-
-/** `NAMESPACE`, or `ACCOUNTS=TASKS` where the tasks are in another one. @throws Error that says what to write */
-export const parseTaskAccounts = (text: string): TaskAccounts => {
-  const [accounts = '', tasks = accounts, ...more] = text.split('=')
-  if (more.length > 0 || ![accounts, tasks].every((name) => NAMESPACE.test(name)))
-    throw new Error(
-      `${JSON.stringify(text)} is no namespace: write NAMESPACE, or ACCOUNTS=TASKS where the tasks are in another one`,
-    )
-  return { accounts, tasks }
-}
 
 /**
  * The names that a task's account may act for: the adapter of the account's name, and the group of the task of that name.

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { parseTaskAccounts, type TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { IssuerSettings } from '../auth/issuer.ts'
 import { ROLES } from '../auth/role.ts'
-import { parseTaskAccounts, type TaskAccounts } from '../auth/task-account.ts'
 import { ConfigError } from './config-error.ts'
 
 /** `server.jwt`: issuers of tokens. The Go service's keys, and below them ours for roles, which the Go service has none of. */
