@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { evaluateDeletion, laterPosition, SERVER_CLOCK_TOLERANCE_MS, type StorePosition } from './evaluate-deletion.ts'
+import {
+  DEVICE_CLOCK_TOLERANCE_MS,
+  evaluateDeletion,
+  laterPosition,
+  SERVER_CLOCK_TOLERANCE_MS,
+  type StorePosition,
+} from './evaluate-deletion.ts'
 
 const HOUR = 3_600_000
 const NOON = Date.parse('2026-01-01T12:00:00Z')
+const YEAR = 365 * 24 * HOUR
 const entry = { revision: 15, at: NOON }
 
 // AGENT-26
@@ -15,11 +22,34 @@ test.for<[string, StorePosition, string]>([
   ['by a server whose clock is a little behind', { revision: 16, at: NOON - 2_000 }, 'Remove'],
   ['in the same moment, and before', { revision: 14, at: NOON }, 'Older'],
 ])('a deletion %s', ([, deletion, verdict]) => {
-  expect(evaluateDeletion(deletion, entry).verdict).toBe(verdict)
+  expect(evaluateDeletion(deletion, entry, NOON + HOUR).verdict).toBe(verdict)
 })
 
 test('where no position is known a deletion is one', () => {
-  expect(evaluateDeletion({ revision: 1, at: 0 }, undefined)).toEqual({ verdict: 'Remove' })
+  expect(evaluateDeletion({ revision: 1, at: 0 }, undefined, NOON)).toEqual({ verdict: 'Remove' })
+})
+
+// AGENT-26
+describe('attack: the server says of the entry that runs that it is of a time to come', () => {
+  const forged = { revision: 15, at: NOON + 74 * YEAR }
+  const deletion = { revision: 16, at: NOON + HOUR }
+
+  test('a deletion stops the program all the same', () => {
+    expect(evaluateDeletion(deletion, laterPosition(entry, forged, NOON), NOON + HOUR).verdict).toBe('Remove')
+    expect(evaluateDeletion(deletion, laterPosition(undefined, forged, NOON), NOON + HOUR).verdict).toBe('Remove')
+  })
+
+  test('what was known is not forgotten, and what was made up is when the entry is told again', () => {
+    expect(laterPosition(entry, forged, NOON)).toEqual(entry)
+    expect(laterPosition(forged, entry, NOON)).toEqual(entry)
+  })
+
+  test('while the clock is behind the deletion is left alone, and it stops the program when the clock is right', () => {
+    const booted = NOON - 20 * YEAR
+    const position = laterPosition(entry, forged, booted)
+    expect(evaluateDeletion(deletion, position, booted).verdict).toBe('Older')
+    expect(evaluateDeletion(deletion, position, NOON + HOUR).verdict).toBe('Remove')
+  })
 })
 
 /**
@@ -35,11 +65,17 @@ const happenings = fc.array(
   { maxLength: 40 },
 )
 
-describe('whatever becomes of the store', () => {
+/** Milliseconds by which the device's clock may be wrong: ahead by years, behind by hours, or behind everything that happens. */
+const clockErrors = fc.oneof(
+  fc.integer({ min: -DEVICE_CLOCK_TOLERANCE_MS, max: 20 * YEAR }),
+  fc.integer({ min: -20 * YEAR, max: -YEAR }),
+)
+
+describe('whatever becomes of the store, and whatever time the device takes it to be', () => {
   // AGENT-26
   test('a device stops what it was told to run only by a deletion that was written after that', () => {
     fc.assert(
-      fc.property(happenings, (all) => {
+      fc.property(happenings, clockErrors, (all, error) => {
         let [store, backup]: [Store, Store] = [EMPTY, EMPTY]
         let told: StorePosition | undefined
         let at = NOON
@@ -56,10 +92,10 @@ describe('whatever becomes of the store', () => {
           else if (happening === 'backup') backup = store
           else if (happening === 'restore') store = backup
           else if (happening === 'wipe') store = EMPTY
-          else if (store.key?.isEntry === true) told = laterPosition(told, store.key)
+          else if (store.key?.isEntry === true) told = laterPosition(told, store.key, at + error)
           else if (store.key !== undefined && told !== undefined) {
             const isLater = store.key.at > told.at
-            expect(evaluateDeletion(store.key, told).verdict).toBe(isLater ? 'Remove' : 'Older')
+            expect(evaluateDeletion(store.key, told, at + error).verdict).toBe(isLater ? 'Remove' : 'Older')
             if (isLater) told = undefined
           }
         }
@@ -72,7 +108,7 @@ describe('whatever becomes of the store', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 100 }), seconds, (revision, more, back) => {
         const deletion = { revision: revision + more, at: NOON - back }
-        expect(evaluateDeletion(deletion, { revision, at: NOON }).verdict).toBe('Remove')
+        expect(evaluateDeletion(deletion, { revision, at: NOON }, NOON).verdict).toBe('Remove')
       }),
     )
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { type AcceptedEntry, evaluateEntry } from './evaluate-entry.ts'
+import { type AcceptedEntry, evaluateEntry, type PresentEntry } from './evaluate-entry.ts'
 
 const sleeps = (seconds: string): Score => ({ type: 'Process', data: { command: ['sleep', seconds] } })
 
@@ -10,7 +10,7 @@ const entry = (score: Score, revision: number, uid = 'u-1', created = '2026-01-0
   return { bytes, entry: desiredCodec.decode(bytes) }
 }
 
-const present = entry(sleeps('1'), 5)
+const present: PresentEntry = { ...entry(sleeps('1'), 5), isUnverified: false }
 
 test.for<[string, AcceptedEntry, string]>([
   ['the same bytes', present, 'Same'],
@@ -120,5 +120,33 @@ describe('after the device has removed revision 5 of a Deployment', () => {
       answered: { uid: 'u-1', revision: 5, generation: 5 },
       isUnverified: false,
     })
+  })
+})
+
+// AGENT-51
+describe('what is signed, where an entry runs that is not, as of the time before the device had public keys', () => {
+  const planted = { ...entry(sleeps('9'), 7, 'thief', '9999-01-01T00:00:00Z'), isUnverified: true }
+
+  test.for<[string, AcceptedEntry]>([
+    ['of a Deployment that was made before', entry(sleeps('1'), 1)],
+    ['an earlier revision of the same', entry(sleeps('1'), 6, 'thief', '9999-01-01T00:00:00Z')],
+  ])('is run: %s', ([, { bytes }]) => {
+    expect(evaluateEntry(bytes, planted, undefined, undefined).verdict).toBe('Run')
+  })
+
+  test('restarts nothing where the workload is the same', () => {
+    expect(evaluateEntry(entry(sleeps('9'), 1).bytes, planted, undefined, undefined).verdict).toBe('Renumber')
+  })
+
+  test('is not run where the device had removed a later one that was signed', () => {
+    const removed = { owner: present.entry.payload.owner, revision: 5, generation: 5 }
+    expect(evaluateEntry(entry(sleeps('1'), 4).bytes, planted, removed, undefined)).toMatchObject({
+      verdict: 'Refuse',
+      reason: expect.stringContaining('is older than revision 5, which this device had'),
+    })
+  })
+
+  test('while nothing is signed the planted one stays, and an unsigned one does not take its place', () => {
+    expect(evaluateEntry(entry(sleeps('1'), 8).bytes, planted, undefined, 'not signed').verdict).toBe('Refuse')
   })
 })

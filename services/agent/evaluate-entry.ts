@@ -13,6 +13,12 @@ export interface AcceptedEntry {
   readonly entry: Envelope<Desired>
 }
 
+/** What the device has now. */
+export interface PresentEntry extends AcceptedEntry {
+  /** It is not known to be the fleet operator's, though that is asked now: it was taken before that, or the device lost the key. */
+  readonly isUnverified: boolean
+}
+
 /** What a device had last of a Deployment that it removed, without its workload. */
 export interface RemovedEntry extends Pick<Desired, 'owner' | 'revision' | 'filled'> {
   readonly generation: number
@@ -43,13 +49,13 @@ export type EntryVerdict =
     }
 
 /**
- * What to do about an entry. AGENT-2, AGENT-3, AGENT-4, AGENT-48.
+ * What to do about an entry. AGENT-2, AGENT-3, AGENT-4, AGENT-48, AGENT-51.
  * @param removed what the device had of the Deployment before it was removed, where older entries are not to come back
  * @param signatureProblem why it is not known to be the fleet operator's; undefined when it is, or when that is not asked
  */
 export const evaluateEntry = (
   bytes: Uint8Array,
-  present: AcceptedEntry | undefined,
+  present: PresentEntry | undefined,
   removed: RemovedEntry | undefined,
   signatureProblem: string | undefined,
 ): EntryVerdict => {
@@ -71,12 +77,14 @@ export const evaluateEntry = (
   if (signatureProblem !== undefined) return refuse(signatureProblem, entryIdOf(entry))
   const { payload } = entry
   const found = present?.entry.payload
-  if (found !== undefined && precedence(payload, found) === 'Older')
+  // What anyone may have planted is later than nothing.
+  const isCounted = present !== undefined && !present.isUnverified
+  if (isCounted && found !== undefined && precedence(payload, found) === 'Older')
     return {
       verdict: 'Older',
       reason: `revision ${payload.revision} in fleet-desired is older than revision ${found.revision}, which stays`,
     }
-  if (found === undefined && removed !== undefined && precedence(payload, removed) === 'Older')
+  if (!isCounted && removed !== undefined && precedence(payload, removed) === 'Older')
     return refuse(
       `revision ${payload.revision} in fleet-desired is older than revision ${removed.revision}, which this device had before it was removed`,
       { uid: removed.owner.uid, revision: removed.revision, generation: removed.generation },

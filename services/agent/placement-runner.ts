@@ -1,7 +1,7 @@
 /** Runs one Deployment on this device: accepts its entries, holds them back, removes it. AGENT-10, AGENT-18. */
 
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { type Phase, type State, truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { Phase, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
@@ -10,11 +10,13 @@ import type { Logger } from '#operator/model/log.ts'
 import { EntryPosition } from './entry-position.ts'
 import type { EntryVerifier } from './entry-verifier.ts'
 import type { StorePosition } from './evaluate-deletion.ts'
-import { type AcceptedEntry, type EntryId, type EntryVerdict, entryIdOf, evaluateEntry } from './evaluate-entry.ts'
+import { type AcceptedEntry, type EntryId, type EntryVerdict, evaluateEntry } from './evaluate-entry.ts'
 import { readHoldReason } from './hold-file.ts'
 import type { WrittenEntry } from './nats/watch-desired.ts'
+import { toState } from './placement-state.ts'
 import type { PlacementStore, StoredPlacement } from './placement-store.ts'
 import type { RemovedEntries } from './removed-entries.ts'
+import { StoredEntry } from './stored-entry.ts'
 import type { LocalPlacement, ReportPhase, WorkloadRunners } from './workload-runner.ts'
 
 export interface PlacementRunnerOptions {
@@ -41,7 +43,7 @@ type Refusal = Omit<Extract<EntryVerdict, { verdict: 'Refuse' }>, 'answered'> & 
 
 /** An entry that is not taken now, because the device holds changes back. */
 interface HeldEntry {
-  readonly bytes: Uint8Array
+  readonly entry: WrittenEntry
   readonly message: string
 }
 
@@ -53,7 +55,7 @@ export class PlacementRunner {
   readonly #options: PlacementRunnerOptions
   readonly #placement: LocalPlacement
   readonly #position: EntryPosition
-  #accepted: AcceptedEntry | undefined
+  readonly #stored: StoredEntry
   #goal: Goal
   /** An entry that came while this one is being taken away: it begins when nothing of this one is left. */
   #nextEntry: WrittenEntry | undefined
@@ -74,7 +76,7 @@ export class PlacementRunner {
     const { namespace, deployment } = parsePlacementKey(key)
     this.#options = deps
     this.#placement = { key, deployment: `${namespace}/${deployment}`, folder: deps.store.folderOf(key) }
-    this.#accepted = accepted
+    this.#stored = new StoredEntry(remembered, deps)
     this.#position = new EntryPosition(this.#placement, position, deps)
     if (isRemoving) this.#setGoal({ do: 'Remove' })
     else if (accepted !== undefined) this.#setGoal({ do: 'Run', accepted })
@@ -83,15 +85,14 @@ export class PlacementRunner {
   /** Its entry in fleet-desired, which may be the one that it has. */
   entryWritten(entry: WrittenEntry): Promise<void> {
     return this.#enqueue(async () => {
-      const { bytes, signature, position } = entry
-      const problem = await this.#options.verifier.findProblem(this.#placement.key, bytes, signature)
+      const problem = await this.#findProblem(entry)
       if (this.#goal?.do === 'Remove') {
         if (problem === undefined) this.#nextEntry = entry
         return
       }
       // Of what is not the operator's nothing counts, so deletions are not older than that either.
-      if (problem === undefined) await this.#position.entryTold(position, this.#accepted !== undefined)
-      await this.#handleEntry(bytes, problem)
+      if (problem === undefined) await this.#position.entryTold(entry.position, this.#stored.accepted !== undefined)
+      await this.#handleEntry(entry, problem)
     })
   }
 
@@ -114,11 +115,16 @@ export class PlacementRunner {
     return done
   }
 
-  async #handleEntry(bytes: Uint8Array, signatureProblem?: string): Promise<void> {
-    const { log, store, holdFilesOf } = this.#options
+  /** Why an entry is not known to be the operator's, by the keys that the device has now. */
+  #findProblem({ bytes, signature }: Pick<WrittenEntry, 'bytes' | 'signature'>): Promise<string | undefined> {
+    return this.#options.verifier.findProblem(this.#placement.key, bytes, signature)
+  }
+
+  async #handleEntry(entry: WrittenEntry, signatureProblem: string | undefined): Promise<void> {
+    const { log, removed, holdFilesOf } = this.#options
     const { key, deployment } = this.#placement
-    const removed = await this.#options.removed.read(key)
-    const verdict = evaluateEntry(bytes, this.#accepted, removed, signatureProblem)
+    const present = await this.#stored.verify()
+    const verdict = evaluateEntry(entry.bytes, present, await removed.read(key), signatureProblem)
     switch (verdict.verdict) {
       case 'Older':
         log.warn('an older revision is not taken', { deployment, reason: verdict.reason })
@@ -126,31 +132,37 @@ export class PlacementRunner {
         return
       case 'Refuse':
         log.warn('an entry is not taken', { deployment, reason: verdict.reason })
-        this.#setRefusal({ ...verdict, answered: verdict.answered ?? this.#acceptedEntryId() })
+        this.#setRefusal({ ...verdict, answered: verdict.answered ?? this.#stored.id })
         return
       case 'Same':
+        if (signatureProblem === undefined) await this.#stored.takeSignature(entry.signature)
         this.#setRefusal(undefined)
         return
       case 'Renumber':
-        await store.storeAccepted(key, bytes, this.#position.position)
-        this.#accepted = verdict.accepted
+        await this.#take(verdict.accepted, entry)
         this.#setRefusal(undefined)
         return
       case 'Run': {
         const { revision } = verdict.accepted.entry.payload
-        const reason = this.#isUpdate(verdict.accepted) ? await readHoldReason(holdFilesOf(this.#placement)) : undefined
+        const reason = this.#stored.isUpdatedBy(verdict.accepted)
+          ? await readHoldReason(holdFilesOf(this.#placement))
+          : undefined
         if (reason !== undefined) {
-          this.#holdBack({ bytes, message: `revision ${revision} is held back: ${reason}` })
+          this.#holdBack({ entry, message: `revision ${revision} is held back: ${reason}` })
           return
         }
-        await store.storeAccepted(key, bytes, this.#position.position)
+        await this.#take(verdict.accepted, entry)
         log.info('a revision is taken', { deployment, revision })
-        this.#accepted = verdict.accepted
         this.#refusal = undefined
         this.#held = undefined
         this.#setGoal({ do: 'Run', accepted: verdict.accepted })
       }
     }
+  }
+
+  async #take(accepted: AcceptedEntry, written: WrittenEntry): Promise<void> {
+    await this.#stored.take(accepted, written)
+    this.#position.entryTaken(written.position)
   }
 
   async #handleDeletion(position: StorePosition): Promise<void> {
@@ -165,11 +177,6 @@ export class PlacementRunner {
     this.#refusal = undefined
     this.#held = undefined
     this.#setGoal({ do: 'Remove' })
-  }
-
-  /** Of the same Deployment as what is there: one that was made anew comes after a deletion, which is never held back. */
-  #isUpdate({ entry }: AcceptedEntry): boolean {
-    return this.#accepted?.entry.payload.owner.uid === entry.payload.owner.uid
   }
 
   #holdBack(held: HeldEntry): void {
@@ -190,7 +197,9 @@ export class PlacementRunner {
       await clock.sleep(HOLD_CHECK_INTERVAL, signal)
       if (signal.aborted) return
       await this.#enqueue(async () => {
-        if (this.#held !== undefined && this.#goal?.do !== 'Remove') await this.#handleEntry(this.#held.bytes)
+        if (this.#held === undefined || this.#goal?.do === 'Remove') return
+        const { entry } = this.#held
+        await this.#handleEntry(entry, await this.#findProblem(entry))
       }).catch((error: unknown) => log.error('an entry could not be taken', { key: this.#placement.key, error }))
     }
   }
@@ -241,9 +250,12 @@ export class PlacementRunner {
     for (const type of WORKLOADS) await runners[type].remove(this.#placement, report, signal)
     if (!signal.aborted) await clearReport(key, signal)
     if (signal.aborted) return false
-    if (this.#accepted !== undefined) await removed.note(key, this.#accepted)
+    const last = await this.#stored.verify()
+    if (last?.isUnverified === false) await removed.note(key, last)
     await store.delete(key)
     log.info('a workload was removed', { deployment })
+    // An entry that is being looked at is the next one; what comes after this is told to another runner.
+    for (let queue: Promise<void> | undefined; queue !== this.#entryQueue; await queue) queue = this.#entryQueue
     onRemoved(key, this.#nextEntry)
     return true
   }
@@ -267,14 +279,11 @@ export class PlacementRunner {
   }
 
   #sendReport(): void {
-    const { uid, revision, generation } = this.#refusal?.answered ?? this.#acceptedEntryId()
-    const { phase, message } = this.#phaseToReport()
-    const at = this.#options.clock.now().toISOString()
-    const reported = message === undefined ? {} : { message: truncateMessage(message) }
-    const hold = this.#held === undefined ? {} : { hold: true }
-    const unverified = this.#refusal?.isUnverified === true ? { unverified: true } : {}
-    const state = { phase, uid, revision, at, ...reported, ...hold, ...unverified }
-    this.#options.report(this.#placement.key, state, generation)
+    const answered = this.#refusal?.answered ?? this.#stored.id
+    const isUnverified = this.#refusal?.isUnverified === true
+    const answer = { answered, ...this.#phaseToReport(), isHeld: this.#held !== undefined, isUnverified }
+    const state = toState(answer, this.#options.clock.now())
+    this.#options.report(this.#placement.key, state, answered.generation)
   }
 
   #phaseToReport(): { readonly phase: Phase; readonly message: string | undefined } {
@@ -284,14 +293,7 @@ export class PlacementRunner {
   }
 
   #explainRefusal(reason: string): { readonly phase: Phase; readonly message: string } {
-    const running = this.#accepted?.entry.payload.revision
+    const running = this.#stored.accepted?.entry.payload.revision
     return { phase: 'Failed', message: running === undefined ? reason : `${reason}; revision ${running} goes on` }
-  }
-
-  /** Of an entry that could never be read the Deployment is unknown: such a state is for people alone. */
-  #acceptedEntryId(): EntryId {
-    return this.#accepted === undefined
-      ? { uid: 'unknown', revision: 1, generation: 0 }
-      : entryIdOf(this.#accepted.entry)
   }
 }

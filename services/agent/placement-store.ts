@@ -4,6 +4,7 @@
  *
  *   <state>/<device>.<namespace>.<deployment>/
  *     desired.json    the last entry that could be run, as it was written
+ *     signature       of that entry, as the bucket had it: it tells whether the entry is the fleet operator's. AGENT-51
  *     position.json   where in the bucket its last entry stood: deletions that are older count for nothing. AGENT-26
  *     removing        its key was deleted, and not everything is gone yet
  *     hold            the device takes no other revision now: see `hold-file.ts`
@@ -19,11 +20,14 @@ import { replaceFile } from '#lib/replace-file.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { StorePosition } from './evaluate-deletion.ts'
 import type { AcceptedEntry } from './evaluate-entry.ts'
+import type { WrittenEntry } from './nats/watch-desired.ts'
 
 /** What a folder says. */
 export interface StoredPlacement {
   readonly key: string
   readonly accepted: AcceptedEntry | undefined
+  /** Of the accepted entry; empty when it has none, or that was not recorded. */
+  readonly signature: string
   /** Of the entry that was told last; undefined when that was not recorded. */
   readonly position: StorePosition | undefined
   readonly isRemoving: boolean
@@ -32,8 +36,9 @@ export interface StoredPlacement {
 export interface PlacementStore {
   folderOf(key: string): string
   readAll(): Promise<readonly StoredPlacement[]>
-  /** @param position undefined when it is not known */
-  storeAccepted(key: string, bytes: Uint8Array, position: StorePosition | undefined): Promise<void>
+  storeAccepted(key: string, entry: WrittenEntry): Promise<void>
+  /** Of the accepted entry. */
+  storeSignature(key: string, signature: string): Promise<void>
   /** Of a placement that has an accepted entry. */
   storePosition(key: string, position: StorePosition): Promise<void>
   markRemoving(key: string): Promise<void>
@@ -49,21 +54,25 @@ export const openPlacementStore = async (folder: string, log: Logger): Promise<P
     const isRemoving = (await readIfThere(join(folderOf(key), 'removing'))) !== undefined
     const bytes = await readIfThere(join(folderOf(key), 'desired.json'))
     if (bytes === undefined)
-      return isRemoving ? { key, accepted: undefined, position: undefined, isRemoving } : undefined
+      return isRemoving ? { key, accepted: undefined, signature: '', position: undefined, isRemoving } : undefined
+    const signature = (await readIfThere(join(folderOf(key), 'signature')))?.toString() ?? ''
     const position = parsePosition(await readIfThere(join(folderOf(key), 'position.json')))
     try {
-      return { key, accepted: { bytes, entry: desiredCodec.decode(bytes) }, position, isRemoving }
+      return { key, accepted: { bytes, entry: desiredCodec.decode(bytes) }, signature, position, isRemoving }
     } catch (error) {
       log.error('what was remembered of a Deployment is spoilt: it waits for its entry in fleet-desired', {
         key,
         error,
       })
-      return { key, accepted: undefined, position, isRemoving }
+      return { key, accepted: undefined, signature: '', position, isRemoving }
     }
   }
 
   const storePosition = (key: string, position: StorePosition): Promise<void> =>
     replaceFile(join(folderOf(key), 'position.json'), JSON.stringify(position))
+
+  const storeSignature = (key: string, signature: string): Promise<void> =>
+    replaceFile(join(folderOf(key), 'signature'), signature)
 
   return {
     folderOf,
@@ -77,13 +86,16 @@ export const openPlacementStore = async (folder: string, log: Logger): Promise<P
       )
       return all.filter((one) => one !== undefined)
     },
-    async storeAccepted(key, bytes, position) {
+    async storeAccepted(key, { bytes, signature, position }) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
       // First: deletions between an entry and a later position are older in any case.
-      if (position !== undefined) await storePosition(key, position)
+      await storePosition(key, position)
       await replaceFile(join(folderOf(key), 'desired.json'), bytes)
+      // An agent that is killed before it is told the same entry again, with its signature.
+      await storeSignature(key, signature)
       await rm(join(folderOf(key), 'removing'), { force: true })
     },
+    storeSignature,
     storePosition,
     async markRemoving(key) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })

@@ -118,6 +118,24 @@ describe('keys of the fleet', () => {
     ['a public key to sign with', () => readSigningKeys(publicKeysOf(signing)), 'its block 1 should be a private key'],
     ['a ninth key', () => readSigningKeys(ours.repeat(9)), 'it has 9 keys, and at most 8 are used'],
     [
+      'a block of a label that is not known, beside a key',
+      () =>
+        readPublicKeys(
+          `${publicKeysOf(signing)}${publicKeysOf(signing).replaceAll('PUBLIC KEY', 'ED25519 PUBLIC KEY')}`,
+        ),
+      'its block 2 should be a public key',
+    ],
+    [
+      'a key that was cut off, beside a whole one',
+      () => readPublicKeys(`${publicKeysOf(signing)}${publicKeysOf(signing).slice(0, 60)}`),
+      'it has a block that is not whole',
+    ],
+    [
+      'a key with headers of its own, beside a whole one',
+      () => readSigningKeys(`${ours}${next.replace('KEY-----\n', 'KEY-----\nDEK-Info: AES-256-CBC,00\n\n')}`),
+      'it has a block that is not whole',
+    ],
+    [
       'a broken key',
       () => readSigningKeys('-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----'),
       "its block 1 can't be read",

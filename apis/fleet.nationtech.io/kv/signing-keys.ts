@@ -47,8 +47,13 @@ const keyId = (key: KeyObject): string =>
     .digest('hex')
     .slice(0, 16)
 
+/** Of any label: one that is not known is refused, and not skipped. */
+const BLOCK = /-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g
+
 const readKeys = (pem: string, label: string, what: string, read: (block: string) => FleetKey): readonly FleetKey[] => {
-  const blocks = pem.match(/-----BEGIN [A-Z ]+-----[^-]*-----END [A-Z ]+-----/g) ?? []
+  if (pem.replace(BLOCK, '').includes('-----'))
+    throw new FleetKeyError(`it has a block that is not whole, each should be ${what}`)
+  const blocks = pem.match(BLOCK) ?? []
   if (blocks.length === 0) throw new FleetKeyError(`it should hold ${what}`)
   if (blocks.length > MAX_KEYS)
     throw new FleetKeyError(`it has ${blocks.length} keys, and at most ${MAX_KEYS} are used: take former ones out`)
