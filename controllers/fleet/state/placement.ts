@@ -1,5 +1,4 @@
 /** What is known of one Deployment on one device, and the write that follows. FLEET-34, FLEET-36, FLEET-50. Pure. */
-
 import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf, type Envelope, equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
@@ -165,10 +164,6 @@ export const slotDemand = (deployment: DeploymentView, device: DeviceView, known
     findObstacle(deployment, device, known) === undefined ? deployment.target : revisionToKeep(deployment, known)
   return coming !== undefined && 'digest' in deployment.desiredWorkload(coming, device) ? 'Comes' : 'None'
 }
-
-/** Of two that claim one slot, the one before the other: by priority, then by age, then by name. */
-export const compareForSlot = (a: DeploymentView, b: DeploymentView): number =>
-  b.priority - a.priority || Date.parse(a.created) - Date.parse(b.created) || (a.key < b.key ? -1 : 1)
 
 /**
  * A Deployment that is not being deleted is for the device. Where its expression fails, what the device has of it stays.

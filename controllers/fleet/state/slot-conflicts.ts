@@ -2,7 +2,8 @@
  * Slots that several Deployments want on one device: which one has each, and how often one Deployment meets another. Each change of a
  * device is counted when it comes, so all pairs are never gone through of 100 Deployments and 10,000 devices. FLEET-29, FLEET-30.
  */
-import { compareForSlot, type PlacementFacts, type SlotDemand, slotDemand } from './placement.ts'
+import { type PlacementFacts, type SlotDemand, slotDemand } from './placement.ts'
+import type { DeploymentView } from './views.ts'
 
 /** A slot of a device that is wanted by more than one. */
 export interface SlotConflict {
@@ -91,3 +92,7 @@ export class SlotConflicts {
     else this.#tallies.delete(deployment)
   }
 }
+
+/** Of two that claim one slot, the one before the other: by priority, then by age, then by name. */
+const compareForSlot = (a: DeploymentView, b: DeploymentView): number =>
+  b.priority - a.priority || Date.parse(a.created) - Date.parse(b.created) || (a.key < b.key ? -1 : 1)

@@ -197,7 +197,11 @@ describe.skipIf(postgresMissing() !== undefined)('below a suite at work', () => 
         }, PATIENCE)
         world.runPrograms(['late', 'brief-changed', 'brief-added'], 1_001)
         await world.load.done()
-        expect(observer.sight().brief.get(1)).toBe(2 * AWAY.length)
+        // The machine that is there has withdrawn its own; those of the region run on.
+        await vi.waitFor(async () => {
+          await observer.look()
+          expect(observer.sight().brief.get(1)).toBe(2 * AWAY.length)
+        }, PATIENCE)
         const [behind, ahead] = AWAY
         await world.regionReturns({ [behind]: -DAY_MS, [ahead]: DAY_MS })
       },
