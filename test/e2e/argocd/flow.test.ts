@@ -250,10 +250,12 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     const path = fleetDeployment('greeter')
     await world.edit('Greet and fall silent', GREETER_FILE, 'sleep 2; done', 'exit 3; done')
     const stopped = await rolloutIs(({ rollout }) => rollout?.phase === 'Suspended')
+    // With the ways on, which only the condition has.
     expect(await overrides.health(stopped)).toMatchObject({
       status: 'Degraded',
-      message: stopped.status?.rollout?.message,
+      message: expect.stringMatching(/: correct the spec, .*go on in spite of it by another value of the annotation /),
     })
+    expect((await overrides.health(stopped)).message).toContain(stopped.status?.rollout?.message)
     await overrides.act('resume', path)
     await rolloutIs(({ rollout }) => rollout?.batch === 2)
     await world.git.revert()
