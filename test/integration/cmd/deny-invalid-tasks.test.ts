@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
 import { type MusterProcess, type OwnControlPlane, RestError } from '#test/harness/index.ts'
 import { deliveredCluster, NAMESPACE, servingWebhook } from './delivered-webhook.ts'
@@ -18,6 +19,7 @@ beforeAll(async () => {
     'adapter',
     '--adapter-runs-bind-address=:0',
     '--deny-invalid-tasks',
+    `--adapter-accounts-namespace=${TASK_ACCOUNTS}`,
     '--hyperfleet-api-url=http://hyperfleet-api:8000',
   )
   // The API server learns of the certificate by a watch of its own.

@@ -101,7 +101,8 @@ beforeAll(async () => {
   ;[plain, withAdmin] = await Promise.all([build(), build('api-admin')])
   const own = withAdmin.filter(
     ({ kind, metadata }) =>
-      ['ServiceAccount', 'Role', 'RoleBinding'].includes(kind) && metadata.namespace !== undefined,
+      ['ServiceAccount', 'Role', 'RoleBinding'].includes(kind) &&
+      [SYSTEM, APART].some((place) => place === metadata.namespace),
   )
   const file = join(await temporaryFolder('objects'), 'objects.json')
   await writeFile(
