@@ -6,9 +6,10 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, type RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/index.ts'
+import { isNamespaceOf } from '#operator/model/namespace.ts'
 import { keyOf, type Resource } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
-import { deletedAt, millisecondsOf } from './model/metadata.ts'
+import { deletedAt } from './model/metadata.ts'
 import type { NamespacedName } from './model/names.ts'
 import type { PoolNamespace, PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
@@ -139,13 +140,8 @@ const findNamespaceDeletion = async (
 ): Promise<number | undefined> => {
   if ([pool, ...claims].every(({ metadata }) => metadata.deletionTimestamp === undefined)) return undefined
   const namespace = await api.get(Namespace, pool.metadata.namespace ?? '')
-  return isNamespaceOf(pool, namespace) ? deletedAt(namespace.metadata) : 0
+  return isNamespaceOf(namespace, pool) ? deletedAt(namespace.metadata) : 0
 }
-
-/** Or was that one ended by force, as people do when a namespace does not end, and perhaps made again since? */
-const isNamespaceOf = ({ metadata: pool }: ClusterPool, namespace: Namespace | undefined): namespace is Namespace =>
-  namespace !== undefined &&
-  millisecondsOf(namespace.metadata.creationTimestamp) <= millisecondsOf(pool.creationTimestamp)
 
 const adminsOf = ({ roleRef, subjects = [] }: RoleBinding) =>
   roleRef.kind === 'ClusterRole' && roleRef.name === ADMIN_ROLE ? subjects : []

@@ -17,6 +17,7 @@ import type { Api } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
+import { isNamespaceOf } from '#operator/model/namespace.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
 import { createFleetMetrics } from './metrics.ts'
@@ -91,12 +92,10 @@ export const fleet = (deps: FleetOptions): Controller<Deployment> => {
 }
 
 /** @throws ApiError, NetworkError */
-const isNamespaceDeleted = async (api: Pick<Api, 'get'>, { metadata: object }: Deployment): Promise<boolean> => {
+const isNamespaceDeleted = async (api: Pick<Api, 'get'>, object: Deployment): Promise<boolean> => {
   try {
-    const { metadata } = (await api.get(Namespace, object.namespace ?? '')) ?? {}
-    if (metadata === undefined || metadata.deletionTimestamp !== undefined) return true
-    // One that is younger was made in the place of its own, which was ended by force.
-    return Date.parse(metadata.creationTimestamp ?? '') > Date.parse(object.creationTimestamp ?? '')
+    const namespace = await api.get(Namespace, object.metadata.namespace ?? '')
+    return !isNamespaceOf(namespace, object) || namespace.metadata.deletionTimestamp !== undefined
   } catch (error) {
     // An operator of one namespace may not know: then the Deployment's own deletion is a person's word.
     if (isForbidden(error)) return false

@@ -1,0 +1,14 @@
+import type { KubeObject } from './resource.ts'
+
+/**
+ * Whether this is the namespace that the object was made in. One that is gone, or younger than the object, is not: its own was ended by force, as
+ * people do when a namespace does not end, and perhaps made again since.
+ * @param namespace undefined when there is none of the name
+ */
+export const isNamespaceOf = <N extends KubeObject>(
+  namespace: N | undefined,
+  { metadata }: KubeObject,
+): namespace is N =>
+  namespace !== undefined && timeOf(namespace.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
+
+const timeOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text))
