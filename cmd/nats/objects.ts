@@ -9,9 +9,8 @@
  *   ConfigMap  nats-ca          ca.crt: what clients know the server by
  *   ConfigMap  nats-devices     public keys of devices by their names: people's, only read here
  */
-import { generateKeyPairSync } from 'node:crypto'
 import { createUser, fromSeed } from '@nats-io/nkeys'
-import { publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { ConfigMap } from '#apis/kubernetes.ts'
 import { ensureAuthorities, SECRETS, type Secret } from '#operator/admission/ca-secret.ts'
 import { bundleOf, type KeyPair } from '#operator/admission/certificates.ts'
@@ -106,11 +105,6 @@ export const keepSigningKeys = async (api: Api, namespace: string): Promise<stri
     return 'the keys that sign entries for devices are others than before: bring devices the public keys of the ConfigMap fleet-signing, or put the former Secret fleet-signing back. Until then they go on with what they have, and take nothing new'
   }
   return undefined
-}
-
-const newSigningKey = (): string => {
-  const { privateKey } = generateKeyPairSync('ed25519')
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** Public keys by the names of devices, as people wrote them. @throws ApiError, NetworkError */

@@ -1,6 +1,5 @@
 /** Follows the file with the keys that sign entries: keys are exchanged while operators run. FLEET-104. */
 import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
-import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
@@ -25,23 +24,16 @@ export const followSigningKeys = async (
   signal: AbortSignal,
 ): Promise<void> => {
   if (keys === undefined) return
-  let lastProblem: string | undefined
+  const tell = (problem: string) =>
+    log.warn('fleet: the keys that sign entries can’t be read, those that were read last go on', { problem })
   while (!signal.aborted) {
-    try {
-      if (await keys.reread()) {
-        state.useSigningKeys(keys.keys)
-        log.info('fleet: the keys that sign entries are others, every entry is signed by them', {
-          keys: keys.keys.map(({ id }) => id),
-        })
-        devices.markAllChanged()
-        wake.wake()
-      }
-      lastProblem = undefined
-    } catch (error) {
-      const problem = messageOf(error)
-      if (problem !== lastProblem)
-        log.warn('fleet: the keys that sign entries can’t be read, those that were read last go on', { problem })
-      lastProblem = problem
+    if (await keys.reread(tell)) {
+      state.useSigningKeys(keys.keys)
+      log.info('fleet: the keys that sign entries are others, every entry is signed by them', {
+        keys: state.signer.ids,
+      })
+      devices.markAllChanged()
+      wake.wake()
     }
     await clock.sleep(REREAD_INTERVAL, signal)
   }

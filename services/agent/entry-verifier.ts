@@ -1,7 +1,6 @@
 /** Whether an entry is the fleet operator's, by the public keys that the device was given. AGENT-48, AGENT-49. */
 import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import { verifyEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
-import { messageOf } from '#lib/errors/message-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 
 export interface EntryVerifierOptions {
@@ -14,7 +13,6 @@ export interface EntryVerifierOptions {
 
 export class EntryVerifier {
   readonly #options: EntryVerifierOptions
-  #lastProblem: string | undefined
 
   constructor(options: EntryVerifierOptions) {
     this.#options = options
@@ -37,17 +35,10 @@ export class EntryVerifier {
   /** Entries are few, so each is looked at by what the file holds then: a key that was taken out opens nothing any more. */
   async #reread(keys: FleetKeyFile): Promise<void> {
     const { changed, log } = this.#options
-    try {
-      if (await keys.reread()) {
-        log.info('the public keys of the fleet are others', { keys: this.ids })
-        changed(this.ids ?? [])
-      }
-      this.#lastProblem = undefined
-    } catch (error) {
-      const problem = messageOf(error)
-      if (problem !== this.#lastProblem)
-        log.warn('the public keys of the fleet can’t be read, those that were read last go on', { problem })
-      this.#lastProblem = problem
-    }
+    const tell = (problem: string) =>
+      log.warn('the public keys of the fleet can’t be read, those that were read last go on', { problem })
+    if (!(await keys.reread(tell))) return
+    log.info('the public keys of the fleet are others', { keys: this.ids })
+    changed(this.ids ?? [])
   }
 }

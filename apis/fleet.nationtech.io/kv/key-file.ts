@@ -8,6 +8,7 @@ export class FleetKeyFile {
   readonly #parse: (pem: string) => readonly FleetKey[]
   #text: string
   #keys: readonly FleetKey[]
+  #lastProblem: string | undefined
 
   private constructor(path: string, parse: (pem: string) => readonly FleetKey[], text: string) {
     this.#path = path
@@ -32,17 +33,21 @@ export class FleetKeyFile {
 
   /**
    * Reads it again. While it can't be read, as in the middle of being replaced, the keys stay those that it held.
-   * @returns whether it holds other ones @throws FleetKeyError that names the file
+   * @param onProblem told why it can't, once for each reason in a row @returns whether it holds other ones
    */
-  async reread(): Promise<boolean> {
+  async reread(onProblem: (problem: string) => void): Promise<boolean> {
     try {
       const text = await readFile(this.#path, 'utf8')
-      if (text === this.#text) return false
-      this.#keys = this.#parse(text)
+      const isOther = text !== this.#text
+      if (isOther) this.#keys = this.#parse(text)
       this.#text = text
-      return true
+      this.#lastProblem = undefined
+      return isOther
     } catch (error) {
-      throw namedError(this.#path, error)
+      const { message } = namedError(this.#path, error)
+      if (message !== this.#lastProblem) onProblem(message)
+      this.#lastProblem = message
+      return false
     }
   }
 }

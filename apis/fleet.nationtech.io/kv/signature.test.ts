@@ -2,12 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSignedBy, signEntry, verifyEntry } from './signature.ts'
-import { FleetKeyError, publicKeysOf, readPublicKeys, readSigningKeys } from './signing-keys.ts'
+import { FleetKeyError, newSigningKey, publicKeysOf, readPublicKeys, readSigningKeys } from './signing-keys.ts'
 
-const pemOf = (): string =>
-  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-
-const [ours, next, foreign] = [pemOf(), pemOf(), pemOf()]
+const [ours, next, foreign] = [newSigningKey(), newSigningKey(), newSigningKey()]
 const signing = readSigningKeys(ours)
 const known = readPublicKeys(publicKeysOf(signing))
 

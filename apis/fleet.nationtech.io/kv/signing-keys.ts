@@ -1,5 +1,5 @@
-/** The keys of the fleet: what signs entries of fleet-desired, and what devices know them by. Ed25519, PEM. Pure. */
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+/** The keys of the fleet: what signs entries of fleet-desired, and what devices know them by. Ed25519, PEM. */
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { APIS_ERRORS } from '../../errors.ts'
@@ -35,6 +35,10 @@ export const readPublicKeys = (pem: string): readonly FleetKey[] =>
     const key = createPublicKey(block)
     return { id: keyId(key), key }
   })
+
+/** Another key that signs, PEM. */
+export const newSigningKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 /** The public halves, PEM, in the same order. */
 export const publicKeysOf = (keys: readonly FleetKey[]): string =>

@@ -1,15 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { newSigningKey, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { deploymentOf, deviceOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
 import { findOrBuildRevision } from '../rollout/revisions.ts'
 import { FleetState } from './fleet-state.ts'
 import type { KeyUpdate } from './key-update.ts'
 import { deploymentView } from './views.ts'
 
-const newKey = () =>
-  readSigningKeys(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+const newKey = () => readSigningKeys(newSigningKey())
 
 const [ours, next] = [newKey(), newKey()]
 

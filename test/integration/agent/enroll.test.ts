@@ -1,11 +1,15 @@
 /** The agent as a service: what one command writes, run as systemd would run it. docs/fleet-agent.md. */
-import { generateKeyPairSync } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { readPublicKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import {
+  newSigningKey,
+  publicKeysOf,
+  readPublicKeys,
+  readSigningKeys,
+} from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { SYSTEMD } from '#hack/systemd/missing.ts'
 import { startMuster, startNats } from '#test/harness/index.ts'
@@ -34,7 +38,7 @@ afterAll(async () => {
   await nats?.stop()
 })
 
-const publicKey = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const publicKey = publicKeysOf(readSigningKeys(newSigningKey()))
 const publicKeys = () => `--fleet-public-keys=${join(keys, 'fleet-public.pem')}`
 
 const enroll = (root: string, ...more: readonly string[]) =>

@@ -1,9 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
@@ -42,9 +42,9 @@ beforeAll(async () => {
   )
   stateDir = await temporaryFolder('clusterdevices')
   keys = await temporaryFolder('fleet-keys')
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  await writeFile(join(keys, 'keys.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  await writeFile(join(keys, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+  const signing = newSigningKey()
+  await writeFile(join(keys, 'keys.pem'), signing)
+  await writeFile(join(keys, 'public.pem'), publicKeysOf(readSigningKeys(signing)))
   await fleet.operator({ signingKeys: join(keys, 'keys.pem') })
   manager = await startManager()
 })

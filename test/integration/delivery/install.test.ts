@@ -1,9 +1,9 @@
 /** manifests/install.yaml as people without Git use it: one file, applied once, to a cluster that has nothing of ours. */
-import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { INSTALL, installFile } from '#hack/codegen/install.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
@@ -54,9 +54,9 @@ test('each manager in it starts with its own arguments and the rights of its Ser
   expect(managers.length).toBeGreaterThan(4)
   // Pods wait until muster nats has made them.
   const folder = await temporaryFolder('signing')
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  await writeFile(join(folder, 'keys.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  await writeFile(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }))
+  const signing = newSigningKey()
+  await writeFile(join(folder, 'keys.pem'), signing)
+  await writeFile(join(folder, 'public.pem'), publicKeysOf(readSigningKeys(signing)))
   for (const { serviceAccountName = 'default', container } of managers) {
     const { command = [], args = [] } = container
     const anywhere = [...command.slice(1), ...args].map((arg) =>

@@ -1,12 +1,16 @@
 /** Signed entries, by operators that begin to sign, exchange their keys, stand beside others, and are killed. */
-import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { SIGNATURE_HEADER, verifyEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
-import { publicKeysOf, readPublicKeys, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import {
+  newSigningKey,
+  publicKeysOf,
+  readPublicKeys,
+  readSigningKeys,
+} from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { readEntries } from '#lib/nats/bucket-entries.ts'
@@ -15,14 +19,12 @@ import { converged, type FleetWorld, fleetWorld, scoreOf } from './world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-const newPem = (): string =>
-  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 const publicHalf = (pem: string) => readPublicKeys(publicKeysOf(readSigningKeys(pem)))
 const idOf = (pem: string): string => publicHalf(pem)[0]?.id ?? ''
 
 let world: FleetWorld
 let keyFile: string
-const [ours, next] = [newPem(), newPem()]
+const [ours, next] = [newSigningKey(), newSigningKey()]
 
 beforeEach(async () => {
   world = await fleetWorld()

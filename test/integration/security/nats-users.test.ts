@@ -1,5 +1,4 @@
 /** Attacks on NATS as it is delivered, and what keeps its users: docs/security.md, docs/spec/nats.md. */
-import { generateKeyPairSync } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
@@ -8,7 +7,12 @@ import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { publicKeysOf, readPublicKeys, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import {
+  newSigningKey,
+  publicKeysOf,
+  readPublicKeys,
+  readSigningKeys,
+} from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
@@ -226,7 +230,7 @@ test('what signs entries is made once and is nowhere in NATS; one that was delet
     )
   await change('configmap', { data: { 'public.pem': 'mine' } })
   await vi.waitFor(async () => expect(await published()).toBe(publicKeysOf(readSigningKeys(pem))), PATIENCE)
-  const next = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const next = newSigningKey()
   await change('secret', { stringData: { 'keys.pem': `${next}${pem}` } })
   await vi.waitFor(async () => expect(readPublicKeys(await published())).toHaveLength(2), PATIENCE)
 

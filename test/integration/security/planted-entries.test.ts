@@ -1,15 +1,10 @@
 /** What stays of entries that a thief of NATS's key wrote, on a device that takes what the operator signs. docs/decisions/signed-entries.md. */
-import { generateKeyPairSync } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { jetstream } from '@nats-io/jetstream'
-import { headers } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { SIGNATURE_HEADER, signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
-import { publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
+import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { subjectOf } from '#lib/nats/kv-subjects.ts'
 import { MAX_REPORTED } from '#services/agent/refused-entries.ts'
 import { startNats } from '#test/harness/index.ts'
 import {
@@ -23,11 +18,11 @@ import {
   type World,
   world,
 } from '../agent/world.ts'
+import { leavingIn, putEntry } from './signed-world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-const newKey = () =>
-  readSigningKeys(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+const newKey = () => readSigningKeys(newSigningKey())
 
 const ours = newKey()
 const YEARS = 365 * 86_400_000
@@ -58,19 +53,12 @@ const agentOf = (device: string, options: Options = {}): Promise<AgentUnderTest>
   })
 }
 
-const put = async (key: string, bytes: Uint8Array, signature: string): Promise<void> => {
-  const own = headers()
-  if (signature !== '') own.set(SIGNATURE_HEADER, signature)
-  await jetstream(here.connection).publish(subjectOf('fleet-desired', key), bytes, { headers: own })
-}
+const put = (key: string, bytes: Uint8Array, signature: string): Promise<void> =>
+  putEntry(here.connection, key, bytes, signature)
 
 const write = (key: string, bytes: Uint8Array): Promise<void> => put(key, bytes, signEntry(ours, key, bytes))
 
-/** A program that leaves a file, so that it is known whether it ever began. */
-const leaving = (name: string) => {
-  const trace = join(folder, name)
-  return { score: program(`touch ${trace}; exec sleep 1000`), began: () => existsSync(trace) }
-}
+const leaving = (name: string) => leavingIn(folder, name)
 
 const gone = async (agent: AgentUnderTest, key: string) => {
   await eventually(async () => expect(await agent.programs(key)).toEqual([]))

@@ -1,32 +1,21 @@
 /** Attacks on what devices run, by a store or a key of NATS that was stolen: docs/decisions/signed-entries.md. */
-import { generateKeyPairSync } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { connect, headers, nkeyAuthenticator } from '@nats-io/transport-node'
+import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { SIGNATURE_HEADER, signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
-import { publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
+import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { startNats } from '#test/harness/index.ts'
-import {
-  type AgentUnderTest,
-  entry,
-  eventually,
-  program,
-  startAgent,
-  untilState,
-  type World,
-  worldOn,
-} from '../agent/world.ts'
+import { type AgentUnderTest, entry, eventually, startAgent, untilState, type World, worldOn } from '../agent/world.ts'
 import { muster } from '../cmd/run.ts'
+import { leavingIn, putEntry } from './signed-world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-const newKey = () =>
-  readSigningKeys(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+const newKey = () => readSigningKeys(newSigningKey())
 
 const DEVICES = ['pump', 'press', 'old', 'again', 'fresh'] as const
 /** The operator's, which NATS never has, and one of the thief's own. */
@@ -62,20 +51,12 @@ const agentOf = (device: (typeof DEVICES)[number], verifies: boolean, stateDir?:
     ],
   })
 
-const put = async (key: string, bytes: Uint8Array, signature: string): Promise<void> => {
-  const own = headers()
-  if (signature !== '') own.set(SIGNATURE_HEADER, signature)
-  const client = (await jetstreamManager(here.connection)).jetstream()
-  await client.publish(subjectOf('fleet-desired', key), bytes, { headers: own })
-}
+const put = (key: string, bytes: Uint8Array, signature: string): Promise<void> =>
+  putEntry(here.connection, key, bytes, signature)
 
 const write = (key: string, bytes: Uint8Array): Promise<void> => put(key, bytes, signEntry(ours, key, bytes))
 
-/** A program that leaves a file, so that it is known whether it ever began. */
-const leaving = (name: string) => {
-  const trace = join(folder, name)
-  return { score: program(`touch ${trace}; exec sleep 1000`), began: () => existsSync(trace) }
-}
+const leaving = (name: string) => leavingIn(folder, name)
 
 // AGENT-48, AGENT-49
 test('attack: the operator’s key of NATS puts programs on a device; one without the public keys of the fleet runs them', async () => {
