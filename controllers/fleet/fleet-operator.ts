@@ -164,7 +164,7 @@ export class FleetOperator {
     const scope = new AbortScope(parentSignal)
     const { signal } = scope
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
-    metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
+    metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts(), devices: this.#devices })
     const signing = { ...this.#options, state: this.#state, devices: this.#devices, wake: this.#wakeSignal }
     const parts = [
       this.#follow(signal),

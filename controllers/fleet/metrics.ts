@@ -1,17 +1,14 @@
 /** What is counted about the fleet. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { DeviceCache } from './cache/devices.ts'
 
 /** What the gauges show; asked at every scrape. */
 export interface GaugeSource {
   recovery(): Recovery
-  counts(): {
-    readonly deployments: number
-    readonly devices: number
-    readonly alive: number
-    /** Undefined where nothing is signed. */
-    readonly verification: { readonly verifying: number; readonly others: number; readonly refused: number } | undefined
-  }
+  counts(): { readonly deployments: number; readonly devices: number; readonly alive: number }
+  /** FLEET-105. */
+  readonly devices: Pick<DeviceCache, 'countVerifying' | 'countUnverified'>
 }
 
 /** Registers them; once per registry. */
@@ -63,7 +60,7 @@ export const createFleetMetrics = (registry: Registry) => {
     'Devices by whether they take only entries that a key of this operator has signed; none where nothing is signed.',
     ['verifying'],
     (own, from) => {
-      const { verification: counts } = from.counts()
+      const counts = from.devices.countVerifying()
       if (counts === undefined) return
       own.set({ verifying: 'true' }, counts.verifying)
       own.set({ verifying: 'false' }, counts.others)
@@ -74,7 +71,7 @@ export const createFleetMetrics = (registry: Registry) => {
     'Entries that devices refuse because no key that they know has signed them; none where nothing is signed.',
     [],
     (own, from) => {
-      const refused = from.counts().verification?.refused
+      const refused = from.devices.countUnverified()
       if (refused !== undefined) own.set(refused)
     },
   )

@@ -124,7 +124,8 @@ export class PlacementRunner {
     const { log, removed, holdFilesOf } = this.#options
     const { key, deployment } = this.#placement
     const present = await this.#stored.verify()
-    const verdict = evaluateEntry(entry.bytes, present, await removed.read(key), signatureProblem)
+    const last = present?.isUnverified === false ? undefined : await removed.read(key)
+    const verdict = evaluateEntry(entry.bytes, present, last, signatureProblem)
     switch (verdict.verdict) {
       case 'Older':
         log.warn('an older revision is not taken', { deployment, reason: verdict.reason })

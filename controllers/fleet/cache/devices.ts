@@ -135,15 +135,20 @@ export class DeviceCache {
 
   counts() {
     const alive = [...this.names()].filter((name) => this.#state.isAlive(name)).length
-    return { devices: this.#objects.size, alive, verification: this.#countVerifying() }
+    return { devices: this.#objects.size, alive }
   }
 
-  /** How many take only what a key that signs has signed. FLEET-105. */
-  #countVerifying() {
+  /** How many take only what a key that signs has signed; undefined where nothing is signed. FLEET-105. */
+  countVerifying() {
     const { ids } = this.#state.signer
     if (ids.length === 0) return undefined
     const verifying = [...this.#infos.values()].filter((info) => knowsKey(ids, info)).length
-    return { verifying, others: this.#infos.size - verifying, refused: this.#state.countUnverified() }
+    return { verifying, others: this.#infos.size - verifying }
+  }
+
+  /** How many entries they refuse, because no key that they know has signed them; undefined where nothing is signed. FLEET-105. */
+  countUnverified() {
+    return this.#state.signer.ids.length === 0 ? undefined : this.#state.countUnverified()
   }
 
   /** Milliseconds since the epoch; undefined when it is online, or was offline already when this operator began. */
