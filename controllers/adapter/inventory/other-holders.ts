@@ -89,14 +89,14 @@ export class OtherHolders {
    */
   async findAtWork(object: JsonObject, signal: AbortSignal): Promise<string | undefined> {
     const recorded = await this.#recorded.recent(this.#options.namespace, signal)
-    return this.#firstAtWork(this.#holdersOf(object, recorded), signal)
+    return this.#firstAtWork(this.#holdersOf(object, recorded.get(keyOfObject(object))), signal)
   }
 
   /** Writes into an inventory of each other AdapterTask that has this very object that it is shared from now on. @returns whether there is one. @throws what the API server failed with */
   async noteShared(object: JsonObject, signal: AbortSignal): Promise<boolean> {
     const { api, namespace } = this.#options
     const recorded = await this.#recorded.recent(namespace, signal)
-    const byTask = Map.groupBy(this.#holdersOf(object, recorded), (one) => one.task)
+    const byTask = Map.groupBy(this.#holdersOf(object, recorded.get(keyOfObject(object))), (one) => one.task)
     const bound = api.withLimits({ signal })
     for (const [{ inventory: name }] of byTask.values() as Iterable<[RecordedObject]>)
       await changeEntry(bound, { name, namespace }, keyOfObject(object), { share: 'First' })
@@ -110,7 +110,7 @@ export class OtherHolders {
    * @returns whether there is one, which has the object's uid in its inventory then. @throws what the API server failed with
    */
   async handOver(object: JsonObject, signal: AbortSignal): Promise<boolean> {
-    const { api, namespace, task: own } = this.#options
+    const { api, namespace } = this.#options
     const key = keyOfObject(object)
     const { uid } = metadataOf(object)
     if (uid === undefined) return false
@@ -118,7 +118,7 @@ export class OtherHolders {
     let recorded = await read()
     if (await this.#announceForSiblings(recorded, key, uid, signal)) recorded = await read()
     const byManager = this.#othersAmong(managersOf(object), recorded).filter((one) => one.uid === undefined)
-    const holders = recorded.filter((one) => one.task !== own && isHolder(one, object))
+    const holders = this.#holdersOf(object, recorded)
     for (const [task, held] of Map.groupBy([...holders, ...byManager], (one) => one.task)) {
       if ((await this.#get(task, signal)) === undefined) continue
       for (const { inventory: name } of held)
@@ -171,9 +171,8 @@ export class OtherHolders {
     return recorded.filter(({ task, adapter }) => task !== own && isOnObject(adapter))
   }
 
-  #holdersOf(object: JsonObject, recorded: RecordedObjects): readonly RecordedObject[] {
-    const all = recorded.get(keyOfObject(object)) ?? []
-    return all.filter((one) => one.task !== this.#options.task && isHolder(one, object))
+  #holdersOf(object: JsonObject, recorded: readonly RecordedObject[] = []): readonly RecordedObject[] {
+    return recorded.filter((one) => one.task !== this.#options.task && isHolder(one, object))
   }
 
   /** The first whose task is there and runs: what a task keeps, or has while it is suspended, it does not take back. ADAPTER-123 */
