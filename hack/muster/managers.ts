@@ -1,6 +1,7 @@
 /** The managers of a whole suite: as kustomize/ does it, a process each, with the rights of its own ServiceAccount. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { writeTokenKubeconfig } from '../cluster/kubeconfig.ts'
 import { freePort } from '../process/ports.ts'
@@ -20,7 +21,7 @@ export interface Manager {
 }
 
 /** The namespace of the ServiceAccounts that adapter tasks act as. */
-export const TASK_ACCOUNTS = 'hyperfleet-tasks'
+export const TASK_ACCOUNTS = TASK_ACCOUNTS_NAMESPACE
 
 export const SENTINELS: Manager = {
   subject: 'Sentinels',

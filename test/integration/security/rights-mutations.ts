@@ -1,8 +1,6 @@
+import { ADMIN_NAMESPACE, NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import type { Edit, Mutation } from './mutation.ts'
 
-const NAMESPACE = 'hyperfleet-system'
-const TASK_ACCOUNTS_NAMESPACE = 'hyperfleet-tasks'
-const ADMIN_NAMESPACE = 'hyperfleet-admin'
 const RBAC = 'rbac.authorization.k8s.io'
 const MALLORY = { kind: 'User', name: 'mallory', apiGroup: RBAC }
 

@@ -5,6 +5,7 @@ import { load } from 'js-yaml'
 import { authFlags, issuersOf } from '#cmd/api/auth-flags.ts'
 import { variableOf } from '#cmd/flag.ts'
 import type { AdapterOptions } from '#controllers/adapter/options.ts'
+import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { ControlPlane } from '#test/harness/index.ts'
@@ -25,7 +26,6 @@ interface Workload {
 const KUSTOMIZE = join(import.meta.dirname, '../../../kustomize')
 /** As kustomize/ has it. */
 const NAMESPACE = 'hyperfleet-system'
-const TASK_ACCOUNTS = 'hyperfleet-tasks'
 const AUDIENCE = 'hyperfleet-api'
 
 const containerIn = async (path: string) => {
