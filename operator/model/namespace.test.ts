@@ -4,7 +4,7 @@ import { isNamespaceOf } from './namespace.ts'
 const made = (creationTimestamp: string) => ({
   apiVersion: 'v1',
   kind: 'Namespace',
-  metadata: { name: 'n', uid: 'u', creationTimestamp },
+  metadata: { name: 'n', uid: 'u', resourceVersion: '1', creationTimestamp },
   spec: undefined,
 })
 
