@@ -6,6 +6,7 @@ import { apiGrowth } from './api/growth.ts'
 import { clusters } from './clusters/clusters.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
+import { fleetSigning } from './fleet/signing.ts'
 import { fleetSimulation } from './fleet/simulation.ts'
 import { pool } from './pool/pool.ts'
 import { cache } from './runtime/cache.ts'
@@ -37,4 +38,5 @@ export const catalogue: readonly Bench[] = [
   clusters,
   fleet,
   fleetSimulation,
+  fleetSigning,
 ]

@@ -11,7 +11,7 @@ export interface FleetKey {
   readonly key: KeyObject
 }
 
-/** Of the keys of one text: each adds to every entry, and takes a device a fifth of a millisecond. */
+/** Of the keys of one text: each adds to every entry, and takes a device about a tenth of a millisecond. */
 export const MAX_KEYS = 8
 
 /** A text that holds no keys of the fleet; the message says what should be in it. */
