@@ -7,20 +7,17 @@
  *                                                        └─► fleet-desired ─► agents
  *   Deployment deleted ─► its keys are removed, then its finalizer; with its namespace: as many as the brake lets through
  *
- * fleet-operator.ts is the source that keeps FleetState up to date and writes what follows from it; reconcile.ts does what is done for
- * one Deployment. state/, rollout/, selection/ and status/ decide without I/O. docs/fleet.md. FLEET-25.
+ * fleet-operator.ts is the source that keeps FleetState up to date and writes what follows from it, signed by the keys that signing.ts follows;
+ * reconcile.ts does what is done for one Deployment. state/, rollout/, selection/ and status/ decide without I/O. docs/fleet.md. FLEET-25.
  */
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { Namespace } from '#apis/kubernetes.ts'
-import type { Api } from '#operator/client/api.ts'
-import { isForbidden } from '#operator/client/errors.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
-import { isNamespaceOf } from '#operator/model/namespace.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
 import { createFleetMetrics } from './metrics.ts'
+import { isNamespaceDeleted } from './namespace-deletion.ts'
 import type { FleetOptions } from './options.ts'
 import { ControllerRevision, ownerOfRevision, REVISION_LABEL } from './rollout/controllerrevision.ts'
 
@@ -89,16 +86,4 @@ export const fleet = (deps: FleetOptions): Controller<Deployment> => {
   })
 
   return deployments
-}
-
-/** @throws ApiError, NetworkError */
-const isNamespaceDeleted = async (api: Pick<Api, 'get'>, object: Deployment): Promise<boolean> => {
-  try {
-    const namespace = await api.get(Namespace, object.metadata.namespace ?? '')
-    return !isNamespaceOf(namespace, object) || namespace.metadata.deletionTimestamp !== undefined
-  } catch (error) {
-    // An operator of one namespace may not know: then the Deployment's own deletion is a person's word.
-    if (isForbidden(error)) return false
-    throw error
-  }
 }
