@@ -110,6 +110,17 @@ const apiTaskAccounts = settingsCheck('api-task-accounts', ['api'], (container) 
   }
 })
 
+/** SECURITY-12. */
+const entrySigning = settingsCheck('entry-signing', ['manager'], (container) => {
+  if (!controllersOf(container).includes('fleet') || settingOf(container, 'fleetSigningKeys') !== undefined)
+    return undefined
+  return {
+    line: LINES.entries,
+    what: 'without --fleet-signing-keys no entry is signed, and devices can’t tell whether an entry is the operator’s',
+    todo: 'add --fleet-signing-keys and its volume, as kustomize/fleet has them, then enroll the devices with --fleet-public-keys',
+  }
+})
+
 /** Where Kubernetes and our manifests put tokens and keys. */
 const SECRET_FOLDERS = ['/var/run/secrets', '/run/secrets', '/etc/nats', '/etc/muster-nats']
 
@@ -148,5 +159,6 @@ export const settingsChecks: readonly Check[] = [
   taskAccounts,
   apiTaskAccounts,
   taskFiles,
+  entrySigning,
   natsTls,
 ]
