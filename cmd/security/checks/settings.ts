@@ -90,13 +90,15 @@ const taskIdentity = settingsCheck('task-identity', ['manager'], (container) => 
 
 /** SECURITY-9. */
 const taskAccounts = settingsCheck('task-accounts', ['manager'], (container) => {
-  const namespace = settingOf(container, 'adapterAccountsNamespace')
-  if (!controllersOf(container).includes('adapter') || (namespace !== undefined && namespace !== NAMESPACE))
-    return undefined
+  const namespace = settingOf(container, 'adapterAccountsNamespace') ?? NAMESPACE
+  if (!controllersOf(container).includes('adapter') || namespace === TASK_ACCOUNTS_NAMESPACE) return undefined
   return {
     line: LINES.taskAccount,
-    what: `without --adapter-accounts-namespace tasks act as accounts of ${NAMESPACE}, and Muster’s own are among them`,
-    todo: `add --adapter-accounts-namespace=${TASK_ACCOUNTS_NAMESPACE}, as kustomize/adapter has it, and make the accounts there`,
+    what:
+      namespace === NAMESPACE
+        ? `without --adapter-accounts-namespace tasks act as accounts of ${NAMESPACE}, and Muster’s own are among them`
+        : `tasks act as accounts of ${namespace}, and the admission policies ask for the right to act as those of ${TASK_ACCOUNTS_NAMESPACE}`,
+    todo: `write --adapter-accounts-namespace=${TASK_ACCOUNTS_NAMESPACE}, as kustomize/adapter has it, and make the accounts there`,
   }
 })
 

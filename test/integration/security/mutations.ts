@@ -156,8 +156,8 @@ const WORKLOADS: readonly Mutation[] = [
       })),
     ],
   },
-  ...['', '--adapter-accounts-namespace=hyperfleet-system'].map((flag) => ({
-    title: `tasks that act as accounts of Muster’s namespace, ${flag || 'as without the flag'}`,
+  ...['', '--adapter-accounts-namespace=hyperfleet-system', '--adapter-accounts-namespace=elsewhere'].map((flag) => ({
+    title: `tasks that act as accounts of another namespace than the policies ask for, ${flag || 'as without the flag'}`,
     reports: ['task-accounts'],
     edits: [
       inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
