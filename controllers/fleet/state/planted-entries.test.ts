@@ -75,6 +75,26 @@ const writesOf = (operator: FleetState) => {
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 const NEVER = { atOnce: [], between: [], atLast: [] }
 
+const TWO = 'a.shop.two'
+const ofTwo = encoded(1, { owner: { uid: 'uid-of-two', created: CREATED }, score: scoreOf('two') })
+
+/** Two Deployments that name one slot of a device; the second one is before the first, when its turn has come. */
+const sharing = (more: {
+  isOneHeld?: true
+  isTwoHeld?: true
+  seeded?: Parameters<FleetState['seed']>[0]
+}): FleetState => {
+  const one = web({ spec: { slot: 'main' } })
+  const two = deploymentOf('two', { spec: { slot: 'main', priority: more.isOneHeld ? -9 : 9 } })
+  const operator = new FleetState(ours)
+  operator.seed(more.seeded ?? [])
+  operator.deploymentSeen(viewOf(more.isOneHeld && HELD, one))
+  const [first] = historyOf(['two'])
+  if (first !== undefined) operator.deploymentSeen(deploymentView(two, first, [first], more.isTwoHeld && HELD))
+  operator.deviceSeen(deviceOf('a'))
+  return operator
+}
+
 const planted: readonly (readonly [string, Uint8Array])[] = [
   ['a Deployment made later', encoded(1, { owner: { uid: 'thief', created: '9999-01-01T00:00:00Z' } })],
   ['a later release', LATER_RELEASE],
@@ -183,18 +203,23 @@ describe('an entry that no key of the operator has signed', () => {
   )
 
   test('attack: takes no slot from the Deployment that has it', () => {
-    const one = web({ spec: { slot: 'main' } })
-    const two = deploymentOf('two', { spec: { slot: 'main', priority: 9 } })
-    const operator = operatorOf(viewOf(undefined, one))
-    operator.deploymentSeen(deploymentView(two, historyOf(['two'])[0] as Revision, historyOf(['two']), HELD))
+    const operator = sharing({ isTwoHeld: true })
     operator.takeWrites()
     operator.desiredSeen(signed(encoded(3), 6))
-    operator.desiredSeen({
-      key: 'a.shop.two',
-      bytes: encoded(1, { owner: { uid: 'uid-of-two', created: CREATED }, score: scoreOf('two') }),
-      revision: 7,
-    })
+    operator.desiredSeen({ key: TWO, bytes: ofTwo, revision: 7 })
     expect(writesOf(operator)).toEqual(NEVER)
+  })
+
+  test('keeps the slot of a held device, where an operator that signed nothing may have written it', () => {
+    const operator = sharing({ isOneHeld: true, seeded: [{ key: KEY, bytes: encoded(2), revision: 5 }] })
+    expect(operator.takeWrites()).toEqual([])
+    expect(operator.unneededKeys()).toEqual([])
+  })
+
+  test('attack: of a later release is no reason to leave the key of a Deployment that is gone', () => {
+    const operator = operatorOf(viewOf(), deviceOf('a'), [{ key: TWO, bytes: LATER_RELEASE, revision: 5 }])
+    operator.takeWrites()
+    expect(operator.unneededKeys()).toMatchObject([{ key: TWO, reason: 'DeploymentGone' }])
   })
 
   test('attack: for a device of which the selection is not known has nothing signed, also when the device refuses it', () => {
@@ -277,8 +302,24 @@ describe('what a held device keeps', () => {
     expect(writesOf(operator)).toEqual(NEVER)
   })
 
+  test('keeps its slot while its entry is gone', () => {
+    const operator = sharing({ isOneHeld: true, seeded: [signed(encoded(2), 5)] })
+    operator.desiredSeen({ key: KEY, bytes: undefined, revision: 6 })
+    expect(writesOf(operator)).toEqual({ atOnce: [text(encoded(2))], between: [], atLast: [] })
+  })
+
+  test('is forgotten when the operator deletes it, because another Deployment has its slot', () => {
+    const operator = sharing({ seeded: [signed(encoded(2), 5)] })
+    expect(writesOf(operator).atOnce).toContain('deleted')
+    operator.desiredSeen({ key: KEY, bytes: undefined, revision: 6 })
+    operator.deploymentSeen(viewOf(HELD, web({ spec: { slot: 'main' } })))
+    operator.deploymentDeleted('shop/two', 'uid-of-two')
+    expect(writesOf(operator)).toEqual(NEVER)
+  })
+
   test('is forgotten when the Deployment selects the device no more', () => {
     const operator = knowing()
+    operator.stateSeen({ key: KEY, revision: 1, bytes: stateOf({ revision: 2 }) })
     operator.deploymentSeen(viewOf(HELD, web({ selector: { matchLabels: { region: 'eu' } } })))
     operator.desiredSeen({ key: KEY, bytes: undefined, revision: 6 })
     operator.deploymentSeen(viewOf(HELD))
