@@ -26,6 +26,7 @@ import { type Needs, preflight } from './preflight.ts'
 import { remedy } from './remedy.ts'
 import { runsPermissions } from './runs-permission.ts'
 import { sentinelUnready } from './sentinel-readiness.ts'
+import { checkTaskAccounts } from './task-accounts.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
 
 /**
@@ -43,6 +44,7 @@ export const runManager = async (options: ManagerOptions): Promise<void> => {
 }
 
 const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<void> => {
+  checkTaskAccounts(options)
   const election = electionOf(options)
   const admission = admissionOf(options)
   const { version, commit } = buildInfo()

@@ -7,6 +7,7 @@ export interface Line {
 }
 
 export const LINES = {
+  entries: { role: 'holder of the fleet’s key of NATS, or of its store', mustNot: 'put programs on devices' },
   api: { role: 'stranger', mustNot: 'call the HyperFleet API without a token' },
   nats: { role: 'stranger', mustNot: 'reach NATS without a key, or without TLS' },
   traffic: { role: 'stranger', mustNot: 'reach a pod of Muster by a way that the install does not name' },

@@ -1,3 +1,4 @@
+import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ConfigMap, Namespace, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
@@ -127,6 +128,7 @@ export interface Objects {
   readonly RoleBinding: readonly RoleBinding[]
   readonly AppProject: readonly KubeObject<ProjectSpec>[]
   readonly ClusterClaim: readonly ClusterClaim[]
+  readonly Device: readonly Device[]
 }
 
 export type KindName = keyof Objects

@@ -1,3 +1,4 @@
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
@@ -44,10 +45,11 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
     subresources: [],
   }),
   ClusterClaim,
+  Device,
 }
 
-/** Wherever they are: Argo CD has a namespace of its own, and claims those of their teams. */
-const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim']
+/** Wherever they are: Argo CD has a namespace of its own, claims those of their teams, and devices none. */
+const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim', 'Device']
 
 const RIGHTS: readonly KindName[] = ['Role', 'RoleBinding']
 

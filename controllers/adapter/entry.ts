@@ -2,7 +2,7 @@ import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterin
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
-import { absolutePaths, httpPrefixes, names, natsServers, nonEmpty, objectName } from '#operator/flags/values.ts'
+import { absolutePaths, httpPrefixes, names, namespaceName, natsServers, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
 import type { AdapterOptions } from './options.ts'
 import type { RunHistory } from './runs/run-history.ts'
@@ -11,7 +11,7 @@ const flags = {
   adapterAccountsNamespace: optional(
     'NAME',
     'namespace of the ServiceAccounts that adapter tasks act as (default: that of the task)',
-    objectName,
+    namespaceName,
   ),
   denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
   adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),

@@ -71,8 +71,8 @@ export interface FleetOperatorOptions {
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
 const RETRY_INTERVAL_MS = 1_000
-/** Milliseconds after which what the store had no room for is written again. */
-const REFUSED_RETRY_INTERVAL_MS = 5_000
+/** Milliseconds after which what waits is decided again: what the store had no room for, and what is disputed. */
+const WAITING_INTERVAL_MS = 5_000
 
 export class FleetOperator {
   readonly #options: FleetOperatorOptions
@@ -225,9 +225,9 @@ export class FleetOperator {
         })
       isFirst = false
       this.#devices.recheckTimed()
-      if (monotonic(clock) - retriedAt >= REFUSED_RETRY_INTERVAL_MS) {
+      if (monotonic(clock) - retriedAt >= WAITING_INTERVAL_MS) {
         retriedAt = monotonic(clock)
-        this.#state.retryRefused()
+        this.#state.retryWaiting()
       }
       await writeDesired(
         {

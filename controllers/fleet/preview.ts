@@ -85,6 +85,8 @@ const explainHeld = (deployment: DeploymentView, device: DeviceView): string | u
     deployment,
     device,
     entry: undefined,
+    lastSigned: undefined,
+    isSigning: false,
     reported: undefined,
     isAlive: true,
     slotOwner: undefined,

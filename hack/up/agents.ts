@@ -3,20 +3,21 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeCredentials } from '../../cmd/fleet/credentials.ts'
 import { agentProgram } from '../muster/program.ts'
+import { type SigningFiles, writeSigningKey } from '../muster/signing.ts'
 import { findNats } from '../nats/find.ts'
 import { startNats } from '../nats/nats.ts'
 import { startChild } from '../process/child.ts'
 import { DEVICE_LABEL, DEVICES } from './fleet.ts'
 import type { Run } from './run.ts'
 
-/** NATS as the fleet uses it. */
-export interface FleetNats {
+/** NATS as the fleet uses it, and what it never has: the key that signs entries, and its public half. */
+export interface FleetNats extends SigningFiles {
   readonly url: string
   /** With the keys that `muster fleet credentials` made. */
   readonly credentials: string
 }
 
-/** Makes the keys of the operator and of each device, and starts a NATS server that lets in no others. */
+/** Makes the keys of the operator and of each device, with that which signs entries, and starts a NATS server that lets in no others. */
 export const startFleetNats = async (run: Run, scratch: string, logs: string): Promise<FleetNats> => {
   const credentials = join(scratch, 'fleet-credentials')
   await writeCredentials(DEVICES, credentials)
@@ -25,7 +26,7 @@ export const startFleetNats = async (run: Run, scratch: string, logs: string): P
   await mkdir(folder, { mode: 0o700 })
   const nats = await serverFor(users, folder)
   run.undo('Stopping the NATS of the fleet', nats.stop)
-  return { url: nats.url, credentials }
+  return { url: nats.url, credentials, ...(await writeSigningKey(scratch)) }
 }
 
 const serverFor = async (users: string, folder: string) => {
@@ -44,7 +45,7 @@ export const natsArgs = ({ url, credentials }: FleetNats): readonly string[] => 
 /** Starts an agent for each device. Their programs end with them. */
 export const startAgents = async (
   run: Run,
-  { url, credentials }: FleetNats,
+  { url, credentials, publicKeys }: FleetNats,
   scratch: string,
   logs: string,
 ): Promise<void> => {
@@ -55,6 +56,7 @@ export const startAgents = async (
           args: [
             `--nats-url=${url}`,
             `--nats-credentials=${join(credentials, 'devices', `${device}.nk`)}`,
+            `--fleet-public-keys=${publicKeys}`,
             `--labels=${DEVICE_LABEL.key}=${DEVICE_LABEL.value}`,
             `--state-dir=${join(scratch, device)}`,
             // They run under the account that npm run up has, be it root: the folder is private.

@@ -81,11 +81,18 @@ export const startFleet = async (place: Place, withClusters: boolean): Promise<r
   if (!cluster.ours) run.undo('Removing the devices', () => removeDevices(cluster))
   const manager = await run.step(
     'Start the manager of the fleet as its ServiceAccount',
-    () => startManager(place, FLEET, ...natsArgs(nats), `--device-labels=${DEVICE_LABEL.key}`),
+    () =>
+      startManager(
+        place,
+        FLEET,
+        ...natsArgs(nats),
+        `--fleet-signing-keys=${nats.signingKeys}`,
+        `--device-labels=${DEVICE_LABEL.key}`,
+      ),
     ({ metricsUrl }) => metricsUrl,
   )
   const more = withClusters ? [await startClusterDevices(place, nats)] : []
-  await run.step('Start three agents and wait until their devices are heard', async () => {
+  await run.step('Start three agents and wait until their devices are heard and verify entries', async () => {
     await startAgents(run, nats, scratch, logs)
     await untilGoal(run, screen, (signal, seen) => followFleet(cluster, signal, seen, isThere))
   })
@@ -97,7 +104,8 @@ const startClusterDevices = (place: Place, nats: FleetNats): Promise<RunningMana
     'Start the manager of clusters as devices as its ServiceAccount',
     () => {
       const state = join(place.scratch, 'cluster-devices')
-      return startManager(place, CLUSTER_DEVICES, ...natsArgs(nats), `--cluster-device-state-dir=${state}`)
+      const flags = [`--fleet-public-keys=${nats.publicKeys}`, `--cluster-device-state-dir=${state}`]
+      return startManager(place, CLUSTER_DEVICES, ...natsArgs(nats), ...flags)
     },
     ({ metricsUrl }) => metricsUrl,
   )

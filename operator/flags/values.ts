@@ -16,6 +16,14 @@ export const objectName = (value: string): string => {
   throw new Error(`${quoted(value)} is not an object's name: write lower-case letters, digits, "-" and "."`)
 }
 
+/** The name of a namespace. Kubernetes: RFC 1123 label. */
+export const namespaceName = (value: string): string => {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value
+  throw new Error(
+    `${quoted(value)} is not a namespace's name: write at most 63 lower-case letters, digits and inner hyphens`,
+  )
+}
+
 /** A namespace, or '' for all of them. */
 export const namespaceOrAll = (value: string): string | undefined => (value === '' ? undefined : objectName(value))
 

@@ -78,7 +78,7 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
       "✓ Start a NATS for the fleet that knows each device by its key",
       "✓ Start the manager of the fleet as its ServiceAccount",
       "✓ Start the manager of clusters as devices as its ServiceAccount",
-      "✓ Start three agents and wait until their devices are heard",
+      "✓ Start three agents and wait until their devices are heard and verify entries",
       "✓ Apply kustomize/samples",
       "✓ Wait until every AdapterTask takes events",
       "✓ Create sample clusters and node pools",

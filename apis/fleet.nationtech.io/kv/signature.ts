@@ -29,13 +29,17 @@ export const signEntry = (keys: readonly FleetKey[], key: string, bytes: Uint8Ar
 /** Those that count, for operators as for devices: with others before them, one would take an entry for signed which the other refuses. */
 const signaturesIn = (header: string): readonly string[] => header.split(',', MAX_KEYS)
 
-/** Whether each of the keys has signed it; others may have, too. @param header as it is stored; empty when there is none */
-export const isSignedBy = (keys: readonly FleetKey[], key: string, bytes: Uint8Array, header: string): boolean => {
-  if (header === '') return false
+/** The ids of those of the keys that have signed it; others may have, too. @param header as it is stored; empty when there is none */
+export const findSigners = (
+  keys: readonly FleetKey[],
+  key: string,
+  bytes: Uint8Array,
+  header: string,
+): readonly string[] => {
+  if (header === '' || keys.length === 0) return []
   const found = signaturesIn(header)
-  return signEntry(keys, key, bytes)
-    .split(',')
-    .every((signature) => found.includes(signature))
+  const own = signEntry(keys, key, bytes).split(',')
+  return keys.flatMap(({ id }, index) => (found.includes(own[index] ?? '') ? [id] : []))
 }
 
 export type SignatureVerdict =

@@ -257,6 +257,31 @@ describe('NATS', () => {
   })
 })
 
+/** SECURITY-12. */
+describe('entries of devices', () => {
+  const device = (name: string, reason?: string) => ({
+    metadata: { name },
+    status: reason === undefined ? {} : { conditions: [{ type: 'EntriesVerified', status: 'False', reason }] },
+  })
+
+  test('of devices that take unsigned ones five are named, and the others counted', () => {
+    const open = ['g', 'a', 'f', 'b', 'e', 'c', 'd'].map((name) => device(name, 'NoPublicKeys'))
+    const others = [device('x', 'KeyKnown'), device('y', 'KeyUnknown'), device('z')]
+    expect(found('device-entries', { Device: [...others, ...open] })).toEqual([
+      'Device a, b, c, d, e and 2 more: the agent has no public keys of the fleet, and so takes entries without a signature',
+    ])
+    expect(found('device-entries', { Device: others })).toEqual([])
+  })
+
+  test.each<[string, readonly string[], number]>([
+    ['with keys', ['manager', '--controllers=fleet', '--fleet-signing-keys=/etc/fleet-signing/keys.pem'], 0],
+    ['without keys', ['manager', '--controllers=sentinel,fleet'], 1],
+    ['that is none', ['manager', '--controllers=sentinel'], 0],
+  ])('of an operator %s', (_, args, count) => {
+    expect(found('entry-signing', deployment('fleet', { args }))).toHaveLength(count)
+  })
+})
+
 /** SECURITY-2. */
 describe('a report', () => {
   const checks: readonly Check[] = allChecks({ trustedSubjects: [] }).filter(({ id }) => id === 'namespace')

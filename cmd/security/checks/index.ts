@@ -2,6 +2,7 @@
 import type { Check } from '../model.ts'
 import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
+import { deviceEntriesCheck } from './devices.ts'
 import { natsUsersCheck } from './nats.ts'
 import { defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { namespaceCheck, podsCheck } from './pods.ts'
@@ -25,5 +26,6 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   openTrafficCheck,
   ...settingsChecks,
   natsUsersCheck,
+  deviceEntriesCheck,
   projectsCheck,
 ]

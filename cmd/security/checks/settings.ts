@@ -90,13 +90,15 @@ const taskIdentity = settingsCheck('task-identity', ['manager'], (container) => 
 
 /** SECURITY-9. */
 const taskAccounts = settingsCheck('task-accounts', ['manager'], (container) => {
-  const namespace = settingOf(container, 'adapterAccountsNamespace')
-  if (!controllersOf(container).includes('adapter') || (namespace !== undefined && namespace !== NAMESPACE))
-    return undefined
+  const namespace = settingOf(container, 'adapterAccountsNamespace') ?? NAMESPACE
+  if (!controllersOf(container).includes('adapter') || namespace === TASK_ACCOUNTS_NAMESPACE) return undefined
   return {
     line: LINES.taskAccount,
-    what: `without --adapter-accounts-namespace tasks act as accounts of ${NAMESPACE}, and Muster’s own are among them`,
-    todo: `add --adapter-accounts-namespace=${TASK_ACCOUNTS_NAMESPACE}, as kustomize/adapter has it, and make the accounts there`,
+    what:
+      namespace === NAMESPACE
+        ? `without --adapter-accounts-namespace tasks act as accounts of ${NAMESPACE}, and Muster’s own are among them`
+        : `tasks act as accounts of ${namespace}, and the admission policies ask for the right to act as those of ${TASK_ACCOUNTS_NAMESPACE}`,
+    todo: `write --adapter-accounts-namespace=${TASK_ACCOUNTS_NAMESPACE}, as kustomize/adapter has it, and make the accounts there`,
   }
 })
 
@@ -107,6 +109,17 @@ const apiTaskAccounts = settingsCheck('api-task-accounts', ['api'], (container) 
     line: LINES.adapter,
     what: `every account of ${NAMESPACE} without another role reports for the adapter of its name`,
     todo: `write MUSTER_AUTH_TASK_ACCOUNTS=${TASK_ACCOUNTS_NAMESPACE}=${NAMESPACE}, as kustomize/base/api has it`,
+  }
+})
+
+/** SECURITY-12. */
+const entrySigning = settingsCheck('entry-signing', ['manager'], (container) => {
+  if (!controllersOf(container).includes('fleet') || settingOf(container, 'fleetSigningKeys') !== undefined)
+    return undefined
+  return {
+    line: LINES.entries,
+    what: 'without --fleet-signing-keys no entry is signed, and devices can’t tell whether an entry is the operator’s',
+    todo: 'add --fleet-signing-keys and its volume, as kustomize/fleet has them, then enroll the devices with --fleet-public-keys',
   }
 })
 
@@ -148,5 +161,6 @@ export const settingsChecks: readonly Check[] = [
   taskAccounts,
   apiTaskAccounts,
   taskFiles,
+  entrySigning,
   natsTls,
 ]

@@ -1,5 +1,5 @@
 /** Signs what the operator writes for devices, and knows what is signed already. Without keys nothing is, nor needs to be. FLEET-103, FLEET-104. */
-import { isSignedBy, signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
+import { findSigners, signEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
 import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 
 export class EntrySigner {
@@ -14,6 +14,10 @@ export class EntrySigner {
     return this.#keys.map(({ id }) => id)
   }
 
+  get signs(): boolean {
+    return this.#keys.length > 0
+  }
+
   use(keys: readonly FleetKey[]): void {
     this.#keys = keys
   }
@@ -23,8 +27,18 @@ export class EntrySigner {
     return signEntry(this.#keys, key, bytes)
   }
 
-  /** Nothing is to be added: each of the keys has signed it. */
-  isSigned(key: string, bytes: Uint8Array, signature: string): boolean {
-    return this.#keys.length === 0 || isSignedBy(this.#keys, key, bytes, signature)
+  /** The ids of those of its keys that have signed the entry. */
+  findSigners(key: string, bytes: Uint8Array, signature: string): readonly string[] {
+    return findSigners(this.#keys, key, bytes, signature)
+  }
+
+  /** Nothing is to be added: each of its keys has signed. */
+  isSigned(signers: readonly string[]): boolean {
+    return this.#keys.every(({ id }) => signers.includes(id))
+  }
+
+  /** An operator wrote it, as far as can be known: one of its keys has signed, or it has none. */
+  isVerified(signers: readonly string[]): boolean {
+    return !this.signs || this.#keys.some(({ id }) => signers.includes(id))
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { newSigningKey, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { deploymentOf, deviceOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
 import { findOrBuildRevision } from '../rollout/revisions.ts'
@@ -77,14 +77,14 @@ describe('an operator with keys', () => {
     expect(operator.takeWrites()).toHaveLength(1)
   })
 
-  test('signs what a held device keeps, as it is, where that is a revision of the history', () => {
+  test('signs what a held device keeps, as it is, where that is the revision that it is to keep', () => {
     const [before] = unsigned().desired.replay()
     const operator = new FleetState(ours)
     operator.seed([before as KeyUpdate])
     const changed = deploymentOf('web', { command: 'other' })
     const first = viewOf(deploymentOf('web')).target
     const { revision } = findOrBuildRevision([first], { generation: 2, score: changed.spec.score }, undefined)
-    operator.deploymentSeen(deploymentView(changed, revision, [first, revision]))
+    operator.deploymentSeen(deploymentView(changed, revision, [first, revision], { from: 1, admits: () => true }))
     operator.deviceSeen(deviceOf('a', {}, true))
     expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', bytes: before?.bytes }])
   })
@@ -97,7 +97,7 @@ describe('an operator with keys', () => {
     expect(operator.takeWrites()).toEqual([])
   })
 
-  test('attack: the entry of a held device is deleted, and another put in its place: the device that refuses it gets back what it is to keep', () => {
+  test('attack: the entry of a held device is deleted, and another put in its place: the device gets back what it is to keep', () => {
     const [before] = unsigned().desired.replay()
     const web = viewOf(deploymentOf('web'))
     const planted = desiredCodec.encode(
@@ -110,13 +110,11 @@ describe('an operator with keys', () => {
       1,
     )
     const operator = new FleetState(ours)
-    operator.seed([])
+    operator.seed(signedBy(operator, [before as KeyUpdate]))
     operator.deploymentSeen(web)
     operator.deviceSeen(deviceOf('a', {}, true))
+    operator.desiredSeen({ key: 'a.shop.web', bytes: undefined, revision: 6 })
     operator.desiredSeen({ key: 'a.shop.web', bytes: planted, revision: 7 })
-    expect(operator.takeWrites()).toEqual([])
-    const state = { phase: 'Failed' as const, uid: web.uid, revision: 1, at: '2026-01-01T00:00:00Z', unverified: true }
-    operator.stateSeen({ key: 'a.shop.web', revision: 1, bytes: stateCodec.encode(state, 1) })
     expect(operator.takeWrites()).toEqual([{ kind: 'Put', key: 'a.shop.web', bytes: before?.bytes, revision: 7 }])
   })
 

@@ -1,8 +1,11 @@
 /** What was read of the fleet: Deployments, Devices, heartbeats and placements. It decides nothing. */
 import { equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { placementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { EntrySigner } from './entry-signer.ts'
 import { Heartbeats } from './heartbeats.ts'
+import { bytesOf, type KeyUpdate } from './key-update.ts'
 import type { DesiredEntry, PlacementFacts } from './placement.ts'
 import { PlacementIndex, type PlacementState } from './placement-state.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
@@ -14,16 +17,23 @@ export class FleetFacts {
   readonly devices = new Map<string, DeviceView>()
   readonly heartbeats = new Heartbeats()
   readonly placements = new PlacementIndex()
+  readonly #signer: EntrySigner
   /** The value that was decoded last, by Deployment. */
   readonly #lastDecoded = new Map<string, DecodedEntry>()
 
+  constructor(signer: EntrySigner) {
+    this.#signer = signer
+  }
+
   /** The facts of a placement, without the Deployment that has its slot. */
-  of({ placement, deployment, entry, reported }: PlacementState): PlacementFacts {
+  of({ placement, deployment, entry, lastSigned, reported }: PlacementState): PlacementFacts {
     return {
       placement,
       deployment: this.deployments.get(deployment),
       device: this.devices.get(placement.device),
       entry,
+      lastSigned,
+      isSigning: this.#signer.signs,
       reported,
       isAlive: this.heartbeats.isAlive(placement.device),
       slotOwner: undefined,
@@ -43,8 +53,26 @@ export class FleetFacts {
     this.placements.at(placement, placementKey(placement)).isMatched = true
   }
 
+  /** What a key has. @param update with its bytes @returns with it why nothing is known of the bytes, when that is so */
+  readEntry(
+    state: PlacementState,
+    update: KeyUpdate & { readonly bytes: Uint8Array },
+    isSeeded: boolean,
+  ): { readonly entry: DesiredEntry; readonly problem?: MalformedEntry } {
+    const { key, bytes, revision, at, signature = '' } = update
+    const signers = this.#signer.findSigners(key, bytes, signature)
+    const [isSigned, isVerified] = [this.#signer.isSigned(signers), this.#signer.isVerified(signers)]
+    const entry = { bytes, signers, isSigned, isVerified, revision, isSeeded, at }
+    try {
+      return { entry: { ...entry, ...this.#decode(state, bytesOf(update) ?? bytes), isOfLaterRelease: false } }
+    } catch (problem) {
+      if (!(problem instanceof MalformedEntry)) throw problem
+      return { entry: { ...entry, desired: undefined, isOfLaterRelease: problem.reason === 'Schema' }, problem }
+    }
+  }
+
   /** Devices of a Deployment have the same bytes, so they are decoded and kept once. @throws MalformedEntry */
-  decode({ deployment }: PlacementState, bytes: Uint8Array): DecodedEntry {
+  #decode({ deployment }: PlacementState, bytes: Uint8Array): DecodedEntry {
     const last = this.#lastDecoded.get(deployment)
     if (last !== undefined && equalBytes(last.bytes, bytes)) return last
     const decoded = { bytes, desired: desiredCodec.decode(bytes) }

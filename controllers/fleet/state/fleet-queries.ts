@@ -6,7 +6,7 @@ import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts
 import { buildAggregate } from './aggregate.ts'
 import { EntrySigner } from './entry-signer.ts'
 import { FleetFacts } from './fleet-facts.ts'
-import type { PlacementFacts } from './placement.ts'
+import { isLeftToLaterRelease, type PlacementFacts } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
 import type { ConflictCounts, SlotConflict } from './slot-conflicts.ts'
 import { SlotOwners } from './slot-owners.ts'
@@ -16,8 +16,8 @@ import type { DeploymentView, DeviceView } from './views.ts'
 export type MatchedPlacement = PlacementFacts & { readonly deployment: DeploymentView; readonly device: DeviceView }
 
 export abstract class FleetQueries {
-  protected readonly facts = new FleetFacts()
-  protected readonly slots = new SlotOwners(this.facts)
+  protected readonly facts: FleetFacts
+  protected readonly slots: SlotOwners
   /** Those whose entries the store has no room for. */
   protected readonly noRoom = new Set<PlacementState>()
 
@@ -27,6 +27,8 @@ export abstract class FleetQueries {
   /** @param signingKeys By default nothing is signed. */
   constructor(signingKeys: readonly FleetKey[] = []) {
     this.signer = new EntrySigner(signingKeys)
+    this.facts = new FleetFacts(this.signer)
+    this.slots = new SlotOwners(this.facts)
   }
 
   isAlive(device: string): boolean {
@@ -51,7 +53,7 @@ export abstract class FleetQueries {
 
   /** A later release wrote the entry of a Deployment on a device. */
   isOfLaterRelease(deployment: string, device: string): boolean {
-    return this.facts.placements.get(deployment, device)?.entry?.isOfLaterRelease === true
+    return isLeftToLaterRelease(this.facts.placements.get(deployment, device)?.entry)
   }
 
   /** How many entries devices refuse, because no key that they know has signed them. FLEET-105. */
@@ -64,8 +66,7 @@ export abstract class FleetQueries {
   /** On how many devices a later release wrote the entry of a Deployment. FLEET-65. */
   countLaterEntries(deployment: string): number {
     let count = 0
-    for (const { entry } of this.facts.placements.ofDeployment(deployment))
-      if (entry?.isOfLaterRelease === true) count += 1
+    for (const { entry } of this.facts.placements.ofDeployment(deployment)) if (isLeftToLaterRelease(entry)) count += 1
     return count
   }
 

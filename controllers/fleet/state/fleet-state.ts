@@ -11,12 +11,15 @@
  * looks deleted. FLEET-2, FLEET-6, FLEET-7, FLEET-10.
  */
 import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { decideWrite } from './decide-write.ts'
+import { DisputedEntries } from './disputed-entries.ts'
 import { FleetQueries } from './fleet-queries.ts'
 import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
-import { decideWrite, isMatched } from './placement.ts'
+import { isLeftToLaterRelease, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
+import { judgeAnew, rememberSigned } from './signed-entries.ts'
 import { contentOf, reportIn, StrayReports } from './stray-reports.ts'
 import { takeAll } from './take-all.ts'
 import { reasonOf, type UnneededKey } from './unneeded-keys.ts'
@@ -31,6 +34,7 @@ export class FleetState extends FleetQueries {
   readonly #unneeded = new Set<PlacementState>()
   /** Deployments that a person deleted, with their uid, while keys of them may be left. */
   readonly #deletedByPerson = new Map<string, string>()
+  readonly #disputed = new DisputedEntries()
   #keys = 0
 
   /** The keys of fleet-desired at the start. @returns what is malformed, to be logged and counted */
@@ -129,11 +133,7 @@ export class FleetState extends FleetQueries {
   /** Every entry is to be signed by the present keys. FLEET-104. */
   useSigningKeys(keys: readonly FleetKey[]): void {
     this.signer.use(keys)
-    for (const state of this.facts.placements.all()) {
-      if (state.entry === undefined) continue
-      state.entry = { ...state.entry, isSigned: false }
-      this.#markChanged(state)
-    }
+    for (const state of this.facts.placements.all()) if (judgeAnew(state, this.signer)) this.#markChanged(state)
   }
 
   /** The writes that follow from what changed since the last call. One that fails is asked for again by `retry`. */
@@ -149,7 +149,7 @@ export class FleetState extends FleetQueries {
     if (state !== undefined) this.#markChanged(state)
   }
 
-  /** The store has no room for a write: it is decided again by `retryRefused`. FLEET-91. */
+  /** The store has no room for a write: it is decided again by `retryWaiting`. FLEET-91. */
   refused(key: string): void {
     const state = this.#notWritten(key)
     if (state === undefined) return
@@ -164,8 +164,9 @@ export class FleetState extends FleetQueries {
     return state
   }
 
-  retryRefused(): void {
-    for (const state of this.noRoom) this.#markOneChanged(state)
+  /** Called every five seconds: what waits for that is decided again. FLEET-91, FLEET-106. */
+  retryWaiting(): void {
+    for (const state of [...this.noRoom, ...this.#disputed.endInterval()]) this.#markOneChanged(state)
   }
 
   /** The Deployments whose aggregate may have changed since the last call. */
@@ -184,7 +185,7 @@ export class FleetState extends FleetQueries {
     return [...this.#unneeded].flatMap((state) => {
       const { key, placement, deployment, entry, isMatched, wasWanted } = state
       // Another operator may know why a key is there: this one deletes what it has seen needed, and what it found at the start.
-      const isOwn = (wasWanted || entry?.isSeeded === true) && entry?.isOfLaterRelease === false
+      const isOwn = (wasWanted || entry?.isSeeded === true) && !isLeftToLaterRelease(entry)
       if (entry === undefined || isMatched || !isOwn || this.#isDeletedByPerson(state)) {
         this.#unneeded.delete(state)
         return []
@@ -195,7 +196,7 @@ export class FleetState extends FleetQueries {
   }
 
   #desired(update: KeyUpdate, isSeeded: boolean): MalformedEntry | undefined {
-    const { key, bytes, revision, at, signature = '' } = update
+    const { key, bytes, revision } = update
     return skipMalformed(() => {
       const state = this.facts.placements.at(parsePlacementKey(key), key)
       if (revision <= state.entryRevision && revision !== 0) return
@@ -207,28 +208,23 @@ export class FleetState extends FleetQueries {
       if (state.entry === undefined) this.#keys += 1
       this.noRoom.delete(state)
       state.entryRevision = revision
-      const isSigned = this.signer.isSigned(key, bytes, signature)
-      state.entry = { bytes, isSigned, revision, isSeeded, at, desired: undefined, isOfLaterRelease: false }
-      try {
-        state.entry = { ...state.entry, ...this.facts.decode(state, bytesOf(update) ?? bytes) }
-      } catch (error) {
-        const isOfLaterRelease = error instanceof MalformedEntry && error.reason === 'Schema'
-        state.entry = { ...state.entry, isOfLaterRelease }
-        throw error
-      } finally {
-        this.#rematch(state)
-      }
+      const { entry, problem } = this.facts.readEntry(state, { ...update, bytes }, isSeeded)
+      state.entry = entry
+      this.#rematch(state)
+      if (problem !== undefined) throw problem
     })
   }
 
   /** What matched before may match no longer, or the other way round. Few of all pairs have a state: only these are checked. */
   #rematch(state: PlacementState): void {
     state.isMatched = isMatched(this.facts.of(state))
+    rememberSigned(state)
     this.#markChanged(state)
   }
 
   #unmatch(state: PlacementState): void {
     state.isMatched = false
+    rememberSigned(state)
     this.#markChanged(state)
   }
 
@@ -256,6 +252,7 @@ export class FleetState extends FleetQueries {
       this.facts.placements.remove(state)
       this.#changed.delete(state)
       this.noRoom.delete(state)
+      this.#disputed.delete(state)
       return
     }
     this.#changed.add(state)
@@ -265,18 +262,22 @@ export class FleetState extends FleetQueries {
     const { key, entryRevision: revision } = state
     const decision = decideWrite(this.slots.factsOf(state))
     if (decision.do !== 'Put') this.noRoom.delete(state)
+    const mustWait = decision.do === 'Put' && decision.isDisputed === true
+    if (!mustWait) this.#disputed.delete(state)
     switch (decision.do) {
       case 'Nothing':
         return undefined
       case 'Put':
-        if (this.slots.isKept(state)) return undefined
+        if (this.slots.isKept(state) || (mustWait && !this.#disputed.hasWaited(state))) return undefined
         // From now on, before the store has answered: it may cease to be needed in the meantime.
         state.wasWanted = true
         return { kind: 'Put', key, bytes: decision.bytes, revision }
       case 'Delete':
         // A Deployment that has its slot comes in its place, or a person deleted it: both are declared.
-        if (state.wasWanted && (state.isMatched || this.#isDeletedByPerson(state)))
+        if (state.wasWanted && (state.isMatched || this.#isDeletedByPerson(state))) {
+          state.lastSigned = undefined
           return { kind: 'Delete', key, revision }
+        }
         this.#unneeded.add(state)
         return undefined
     }

@@ -10,6 +10,8 @@ export interface PlacementState {
   /** This operator wrote its key, or saw that it matched while the key was there, or that its Deployment is being deleted: so it may delete the key. */
   wasWanted: boolean
   entry: DesiredEntry | undefined
+  /** The newest that was seen under the key, while it matched, with the signatures of all keys of this operator. Only known while it runs. */
+  lastSigned: DesiredEntry | undefined
   /** The slot that its Deployment named when it last matched: its key keeps it until it is gone. */
   lastSlot: string | undefined
   /** Of fleet-desired: what is older is stale. Deletions count. */
@@ -43,6 +45,7 @@ export class PlacementIndex {
       isMatched: false,
       wasWanted: false,
       entry: undefined,
+      lastSigned: undefined,
       lastSlot: undefined,
       entryRevision: 0,
       reported: undefined,

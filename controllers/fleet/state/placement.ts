@@ -1,9 +1,8 @@
-/** What is known of one Deployment on one device, and the write that follows. FLEET-34, FLEET-36, FLEET-50. Pure. */
+/** What is known of one Deployment on one device. FLEET-34, FLEET-36, FLEET-50. Pure. */
 import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { digestOf, type Envelope, equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { Desired, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
 import type { Taint } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import type { Revision } from '../rollout/revisions.ts'
 import { judgeTaints } from '../selection/taints.ts'
@@ -14,10 +13,14 @@ export interface DesiredEntry {
   readonly bytes: Uint8Array
   /** Undefined when the bytes are malformed: then nothing is known of them. */
   readonly desired: Envelope<Desired> | undefined
-  /** A later release wrote it in a form that this one does not read: it is that one's. FLEET-65. */
+  /** It says that a later release wrote it, in a form that this one does not read: see `isLeftToLaterRelease`. */
   readonly isOfLaterRelease: boolean
+  /** The ids of the keys of this operator that have signed it. */
+  readonly signers: readonly string[]
   /** Each key of this operator has signed it, or it has none. FLEET-103. */
   readonly isSigned: boolean
+  /** One of them has, or it has none: else it counts for nothing, whatever it says. FLEET-106. */
+  readonly isVerified: boolean
   /** Of the bucket. */
   readonly revision: number
   /** It was there when the operator started. */
@@ -38,6 +41,10 @@ export interface PlacementFacts {
   readonly deployment: DeploymentView | undefined
   readonly device: DeviceView | undefined
   readonly entry: DesiredEntry | undefined
+  /** What the key had last that each key of this operator has signed, be it gone; undefined when nothing was seen, or nothing is signed. */
+  readonly lastSigned: DesiredEntry | undefined
+  /** This operator signs what it writes. */
+  readonly isSigning: boolean
   readonly reported: ReportedState | undefined
   /** The device has a heartbeat. */
   readonly isAlive: boolean
@@ -72,14 +79,18 @@ const cachedDigest = (score: object): string => {
   return digest
 }
 
+/** A later release wrote it: it is that one's. Without a signature that is only said. FLEET-65, FLEET-106. */
+export const isLeftToLaterRelease = (entry: DesiredEntry | undefined): boolean =>
+  entry?.isOfLaterRelease === true && entry.isVerified
+
 /** The entry of the device, when it is of this Deployment and not of one of the same name before it. */
-const ownDesired = ({ uid }: DeploymentView, { entry }: PlacementFacts): Desired | undefined => {
+export const ownDesired = ({ uid }: DeploymentView, { entry }: PlacementFacts): Desired | undefined => {
   const payload = entry?.desired?.payload
   return payload?.owner.uid === uid ? payload : undefined
 }
 
 /** The entry gives the device the workload that is rolled out, be it under an older number. */
-const isCurrent = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): boolean => {
+export const isCurrent = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): boolean => {
   const { target } = deployment
   const payload = ownDesired(deployment, known)
   if (payload === undefined || payload.revision > target.revision) return false
@@ -88,7 +99,7 @@ const isCurrent = (deployment: DeploymentView, device: DeviceView, known: Placem
 }
 
 /** What its device said of this Deployment, and not of one of the same name before it. */
-const ownReport = ({ deployment, reported }: PlacementFacts): State | undefined =>
+export const ownReport = ({ deployment, reported }: PlacementFacts): State | undefined =>
   reported?.state.uid === deployment?.uid ? reported?.state : undefined
 
 /** Under this number there was another workload: the entry is of a history that was lost. */
@@ -99,9 +110,11 @@ const isFromLostHistory = ({ history }: DeploymentView, { revision, score, fille
 
 /** The highest revision that the device has, or was assigned, and that is not known; undefined when it has none. */
 export const findUnknownRevision = (deployment: DeploymentView, known: PlacementFacts): number | undefined => {
-  const payload = ownDesired(deployment, known)
+  // What no key of the operator has signed counts for nothing, and a device that does not take it says its number only to name it.
+  const payload = known.entry?.isVerified === false ? undefined : ownDesired(deployment, known)
+  const report = ownReport(known)
   const assigned = payload?.revision ?? 0
-  const highest = Math.max(assigned, ownReport(known)?.revision ?? 0)
+  const highest = Math.max(assigned, report?.unverified === true ? 0 : (report?.revision ?? 0))
   if (highest <= deployment.overruled) return undefined
   if (highest > deployment.target.revision) return highest
   return payload !== undefined && assigned > deployment.overruled && isFromLostHistory(deployment, payload)
@@ -110,7 +123,7 @@ export const findUnknownRevision = (deployment: DeploymentView, known: Placement
 }
 
 /** What keeps changes off the device, whichever Deployment has its slot. */
-const findObstacle = (
+export const findObstacle = (
   deployment: DeploymentView,
   device: DeviceView,
   known: PlacementFacts,
@@ -139,7 +152,7 @@ export const findBlockedReason = (
   device: DeviceView,
   known: PlacementFacts,
 ): BlockedReason | undefined => {
-  if (known.entry?.isOfLaterRelease === true) return 'LaterRelease'
+  if (isLeftToLaterRelease(known.entry)) return 'LaterRelease'
   if (findUnknownRevision(deployment, known) !== undefined) return 'ConflictPaused'
   if (known.slotOwner !== undefined) return 'SlotTaken'
   return isCurrent(deployment, device, known) ? undefined : findObstacle(deployment, device, known)
@@ -156,10 +169,14 @@ export type SlotDemand =
 
 /** How it claims its slot on the device. */
 export const slotDemand = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): SlotDemand => {
-  if (known.entry?.isOfLaterRelease === true) return 'Stays'
+  const { entry } = known
+  if (isLeftToLaterRelease(entry)) return 'Stays'
   const isPaused = findUnknownRevision(deployment, known) !== undefined
-  if (ownDesired(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
+  // What was found at the start may be of an operator that signed nothing.
+  const mayBeThere = entry?.isVerified === true || entry?.isSeeded === true
+  if (mayBeThere && ownDesired(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
   if (isPaused) return 'None'
+  if (ownLastSigned(deployment, known) !== undefined) return 'Comes'
   const coming =
     findObstacle(deployment, device, known) === undefined ? deployment.target : revisionToKeep(deployment, known)
   return coming !== undefined && 'digest' in deployment.desiredWorkload(coming, device) ? 'Comes' : 'None'
@@ -181,77 +198,23 @@ export const findRenderProblem = (deployment: DeploymentView, device: DeviceView
   return 'problem' in wants ? wants.problem : undefined
 }
 
-export type WriteDecision =
-  | { readonly do: 'Nothing' }
-  | { readonly do: 'Put'; readonly bytes: Uint8Array }
-  | { readonly do: 'Delete' }
-
-const NOTHING: WriteDecision = { do: 'Nothing' }
-
-const decidePut = (
-  deployment: DeploymentView,
-  device: DeviceView,
-  revision: Revision,
-  entry: DesiredEntry | undefined,
-): WriteDecision => {
-  const bytes = deployment.encodeDesired(revision, device)
-  // What can't be filled in is not assigned: the device keeps what it has.
-  if (bytes === undefined) return NOTHING
-  if (entry !== undefined && equalBytes(entry.bytes, bytes)) return entry.isSigned ? NOTHING : { do: 'Put', bytes }
-  const found = entry?.desired?.payload
-  if (found === undefined) return { do: 'Put', bytes }
-  const { uid, created } = deployment
-  const filled = deployment.renderedFrom(revision, device)
-  const next = { owner: { uid, created }, revision: revision.revision, ...(filled !== undefined && { filled }) }
-  return precedence(next, found) === 'Older' ? NOTHING : { do: 'Put', bytes }
-}
-
-/** The revision that a held device keeps when its key is gone, as after a wiped store: what it has, else what it is to keep. */
-const revisionToKeep = (deployment: DeploymentView, known: PlacementFacts): Revision | undefined => {
-  const { history, from } = deployment
-  const currentReport = ownReport(known)?.revision
-  return history.find(({ revision }) => revision === currentReport) ?? history.find(({ revision }) => revision === from)
-}
-
-/** What is to become of its key. Equal bytes are never written again; what a better informed operator wrote stays. */
-export const decideWrite = (known: PlacementFacts): WriteDecision => {
-  const { deployment, device, entry } = known
-  if (deployment === undefined || device === undefined || !isMatched(known))
-    return entry === undefined ? NOTHING : { do: 'Delete' }
-  const hold = findBlockedReason(deployment, device, known)
-  if (hold === 'LaterRelease' || hold === 'ConflictPaused') return NOTHING
-  if (hold === 'SlotTaken') return ownDesired(deployment, known) === undefined ? NOTHING : { do: 'Delete' }
-  if (hold === undefined)
-    return needsNoWrite(deployment, device, known) ? NOTHING : decidePut(deployment, device, deployment.target, entry)
-  const kept = revisionToKeep(deployment, known)
-  if (ownDesired(deployment, known) !== undefined) return decideSigning(deployment, device, known, kept)
-  return kept === undefined ? NOTHING : decidePut(deployment, device, kept, entry)
+/** What the key had last that the operator has signed, when it is of this Deployment. */
+export const ownLastSigned = ({ uid }: DeploymentView, { lastSigned }: PlacementFacts): Desired | undefined => {
+  const payload = lastSigned?.desired?.payload
+  return payload?.owner.uid === uid ? payload : undefined
 }
 
 /**
- * What a held device keeps is signed as it is, where it is known to be an operator's: a revision of the history has the same bytes.
- * Whatever else is found in the store is never signed: a device that refuses it, and so has nothing to keep, gets the revision that it is to keep
- * instead. FLEET-103.
+ * The revision that a held device keeps when its key is gone, as after a wiped store: what it has, else what it is to keep. What a device
+ * says chooses nothing that is signed: where it says that it has another than it is to keep, it keeps that without an entry. FLEET-107.
  */
-const decideSigning = (
-  deployment: DeploymentView,
-  device: DeviceView,
-  known: PlacementFacts,
-  kept: Revision | undefined,
-): WriteDecision => {
-  const { entry } = known
-  if (entry === undefined || entry.isSigned) return NOTHING
-  const isRefused = ownReport(known)?.unverified === true
-  const revision = isRefused ? kept : deployment.history.find((one) => one.revision === entry.desired?.payload.revision)
-  const bytes = revision && deployment.encodeDesired(revision, device)
-  return bytes !== undefined && (isRefused || equalBytes(bytes, entry.bytes)) ? { do: 'Put', bytes } : NOTHING
-}
-
-/** The device has the workload, be it under an older number or filled in with an older Device. */
-const needsNoWrite = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): boolean => {
-  if (known.entry?.isSigned === false || !isCurrent(deployment, device, known)) return false
-  const { revision, filled } = ownDesired(deployment, known) ?? {}
-  return revision !== deployment.target.revision || filled !== undefined
+export const revisionToKeep = (deployment: DeploymentView, known: PlacementFacts): Revision | undefined => {
+  const { history, from } = deployment
+  const report = ownReport(known)
+  const running = report?.unverified === true ? undefined : report?.revision
+  const toKeep = history.find(({ revision }) => revision === from)
+  if (known.isSigning) return running === undefined || running === from ? toKeep : undefined
+  return history.find(({ revision }) => revision === report?.revision) ?? toKeep
 }
 
 const PHASE = { Running: 'succeeded', Failed: 'failed', Pending: 'pending' } as const

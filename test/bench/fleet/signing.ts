@@ -1,4 +1,4 @@
-import { isSignedBy, signEntry, verifyEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
+import { findSigners, signEntry, verifyEntry } from '#apis/fleet.nationtech.io/kv/signature.ts'
 import {
   newSigningKey,
   publicKeysOf,
@@ -36,7 +36,7 @@ export const fleetSigning: Bench = {
         entry.header = signEntry(signing, entry.key, entry.bytes)
       }),
       measure('operator: find that an entry is signed', ({ key, bytes, header }) => {
-        if (!isSignedBy(signing, key, bytes, header)) throw new Error(`${key} is not signed`)
+        if (findSigners(signing, key, bytes, header).length === 0) throw new Error(`${key} is not signed`)
       }),
       measure('device: verify an entry', ({ key, bytes, header }) => {
         if (verifyEntry(known, key, bytes, header).verdict !== 'Verified') throw new Error(`${key} is refused`)

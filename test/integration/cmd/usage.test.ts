@@ -57,6 +57,37 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     `)
   })
 
+  // ADAPTER-124
+  test.each([
+    ['a.b', 'hyperfleet-system', `"a.b" is not a namespace's name`],
+    [
+      'hyperfleet-system',
+      'hyperfleet-system',
+      'hyperfleet-system has accounts that no task may act as: write hyperfleet-tasks',
+    ],
+    ['hyperfleet-admin', 'hyperfleet-system', 'hyperfleet-admin has accounts that no task may act as'],
+    ['kube-system', 'hyperfleet-system', 'kube-system has accounts that no task may act as'],
+    [
+      'hyperfleet-tasks',
+      'team-a',
+      'only tasks of hyperfleet-system have accounts elsewhere, and this manager watches team-a',
+    ],
+    [
+      'team-a',
+      'team-a',
+      'only tasks of hyperfleet-system have accounts elsewhere, and this manager watches team-a: leave it out',
+    ],
+    [
+      'hyperfleet-tasks',
+      '',
+      'only tasks of hyperfleet-system have accounts elsewhere, and this manager watches all namespaces',
+    ],
+  ])('accounts of tasks in the namespace %j, where the manager watches %j', async (accounts, watched, problem) => {
+    const args = ['--controllers=adapter', `--namespace=${watched}`, `--adapter-accounts-namespace=${accounts}`]
+    const { code, output } = await muster(['manager', ...args])
+    expect([code, output]).toEqual([2, expect.stringContaining(`--adapter-accounts-namespace: ${problem}`)])
+  })
+
   test('an argument that is no flag', async () => {
     expect(await muster(['manager', 'sentinel'])).toMatchInlineSnapshot(`
       {

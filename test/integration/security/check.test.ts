@@ -113,7 +113,11 @@ describe('on a real API server', () => {
         timeout: 60_000,
         interval: 200,
       })
-      return () => cluster.rest('DELETE', pathOfObject(kind, metadata))
+      const path = pathOfObject(kind, metadata)
+      const { status } = edit.create
+      if (status !== undefined)
+        await cluster.rest('PUT', `${path}/status`, { ...(await cluster.rest<KubeObject>('GET', path)), status })
+      return () => cluster.rest('DELETE', path)
     }
     const path = pathOfObject(kind, { name: edit.name })
     if (edit.change === 'delete') {
@@ -141,7 +145,7 @@ describe('on a real API server', () => {
 
   const seen = new Map<string, readonly string[]>()
 
-  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10
+  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10, SECURITY-12
   test.each(MUTATIONS.map((mutation) => [mutation.title, mutation] as const))(
     'reported: %s',
     async (title, { edits, before = [], reports }) => {

@@ -5,6 +5,7 @@ import type { KindName } from '#cmd/security/model.ts'
 export type Edit =
   | { readonly kind: KindName; readonly name: string; readonly change: (object: Any) => Any }
   | { readonly kind: KindName; readonly name: string; readonly change: 'delete' }
+  /** Its status is written, too. */
   | { readonly kind: KindName; readonly create: Any }
 
 /** An object as JSON, whose fields tests name freely. */

@@ -38,6 +38,43 @@ const OBJECTS: readonly Mutation[] = [
   },
 ]
 
+const DEVICES: readonly Mutation[] = [
+  {
+    title: 'a device that takes entries without a signature',
+    reports: ['device-entries'],
+    edits: [
+      {
+        kind: 'Device',
+        create: {
+          metadata: { name: 'weak' },
+          spec: {},
+          status: {
+            conditions: [
+              {
+                type: 'EntriesVerified',
+                status: 'False',
+                reason: 'NoPublicKeys',
+                message: 'its agent takes every entry',
+                lastTransitionTime: '2026-01-01T00:00:00Z',
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  {
+    title: 'a fleet operator that signs nothing',
+    reports: ['entry-signing'],
+    edits: [
+      inContainer('Deployment', 'fleet-operator', (container) => ({
+        ...container,
+        args: container.args.filter((arg: string) => !arg.startsWith('--fleet-signing-keys')),
+      })),
+    ],
+  },
+]
+
 const WORKLOADS: readonly Mutation[] = [
   {
     title: 'a namespace that takes any pod',
@@ -119,8 +156,8 @@ const WORKLOADS: readonly Mutation[] = [
       })),
     ],
   },
-  ...['', '--adapter-accounts-namespace=hyperfleet-system'].map((flag) => ({
-    title: `tasks that act as accounts of Muster’s namespace, ${flag || 'as without the flag'}`,
+  ...['', '--adapter-accounts-namespace=hyperfleet-system', '--adapter-accounts-namespace=elsewhere'].map((flag) => ({
+    title: `tasks that act as accounts of another namespace than the policies ask for, ${flag || 'as without the flag'}`,
     reports: ['task-accounts'],
     edits: [
       inContainer('Deployment', 'hyperfleet-adapter', (container) => ({
@@ -241,6 +278,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...POLICY_MUTATIONS,
   ...RIGHTS_MUTATIONS,
   ...OBJECTS,
+  ...DEVICES,
   ...WORKLOADS,
   ...TRAFFIC,
   ...PROJECTS,

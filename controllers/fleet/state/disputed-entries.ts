@@ -1,0 +1,34 @@
+/**
+ * Entries that say that they are later than what is wanted, and that no key of this operator has signed. Beside an operator of a release
+ * that signs nothing, one whose watch is behind sees such an entry of it, and would take it back: so each waits, by which time the watch
+ * has come up, and two that disagree for longer write so seldom. FLEET-106. Pure.
+ */
+import type { PlacementState } from './placement-state.ts'
+
+/** So many intervals end before an entry is written over: the first may end at once. */
+const INTERVALS = 2
+
+export class DisputedEntries {
+  readonly #waits = new Map<PlacementState, { readonly revision: number; readonly intervals: number }>()
+
+  /** Whether what the key has now has waited for long enough; it waits from now on, if it did not. */
+  hasWaited(state: PlacementState): boolean {
+    const { entryRevision: revision } = state
+    const wait = this.#waits.get(state)
+    if (wait?.revision === revision) return wait.intervals >= INTERVALS
+    this.#waits.set(state, { revision, intervals: 0 })
+    return false
+  }
+
+  /** It is disputed no longer. */
+  delete(state: PlacementState): void {
+    this.#waits.delete(state)
+  }
+
+  /** An interval has ended. @returns those that have waited for long enough */
+  endInterval(): readonly PlacementState[] {
+    for (const [state, { revision, intervals }] of this.#waits)
+      this.#waits.set(state, { revision, intervals: intervals + 1 })
+    return [...this.#waits].flatMap(([state, { intervals }]) => (intervals >= INTERVALS ? [state] : []))
+  }
+}
