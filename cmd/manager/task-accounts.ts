@@ -1,7 +1,7 @@
 /**
  * Whether `--adapter-accounts-namespace` can be meant. The admission policies ask for the right to act as an account of tasks: for tasks of Muster's
  * namespace in one place, for all others in the namespace of the task. A manager that takes accounts from elsewhere has tasks act as accounts
- * that their authors may not act as. ADAPTER-124. Pure.
+ * that their authors may not act as. ADAPTER-130. Pure.
  */
 import { UsageError } from '../failure.ts'
 import { ADMIN_NAMESPACE, NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '../security/model.ts'

@@ -57,7 +57,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     `)
   })
 
-  // ADAPTER-124
+  // ADAPTER-130
   test.each([
     ['a.b', 'hyperfleet-system', `"a.b" is not a namespace's name`],
     [
