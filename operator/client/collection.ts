@@ -1,6 +1,5 @@
 import type { Duration } from '../model/duration.ts'
-import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
-import { isAtLeastAsNew } from '../model/resource-version.ts'
+import { apiVersionOf, type KubeObject, type ObjectMeta, pathOf, type Resource } from '../model/resource.ts'
 import type { Page } from './api.ts'
 import type { Query } from './api-server.ts'
 import { readPageThatFits } from './bounded-text.ts'
@@ -27,7 +26,7 @@ export class Collection<O extends KubeObject> {
   readonly #transport: Transport
   readonly #resource: Resource<O>
   readonly #path: string
-  readonly #selectors: Query
+  readonly #selectors: Pick<Selection, 'labelSelector' | 'fieldSelector'>
   readonly #options: CollectionOptions
   /** Smaller once a page was too large. */
   readonly #page = { size: PAGE_SIZE }
@@ -46,13 +45,12 @@ export class Collection<O extends KubeObject> {
    * have the resourceVersion of the first: a watch from there tells what changed meanwhile. RUNTIME-75.
    */
   async *pages(): AsyncGenerator<Page<O>> {
-    const kind = { apiVersion: apiVersionOf(this.#resource), kind: this.#resource.kind }
     let token: string | undefined
     let resourceVersion: string | undefined
     do {
       const { items, metadata } = await this.#pageAfter(token)
       resourceVersion ??= metadata.resourceVersion
-      yield { items: items.map((item) => ({ ...item, ...kind })), metadata: { ...metadata, resourceVersion } }
+      yield { items: items.map((item) => this.#whole(item)), metadata: { ...metadata, resourceVersion } }
       token = metadata.continue
     } while (token)
   }
@@ -69,12 +67,33 @@ export class Collection<O extends KubeObject> {
   }
 
   /**
-   * Is the server behind this version? Its data were restored from a backup, and a watch from the future would be accepted and stay
-   * silent. The list is a consistent read, so a server that lags behind the others is not taken for one. RUNTIME-72.
+   * The newest version that the server has, and an object as it is there. That it is a list makes it a consistent read, so that a
+   * server that lags behind the others tells of now. RUNTIME-72.
    */
-  async isServerBehind(resourceVersion: string): Promise<boolean> {
-    const { metadata } = await this.#list({ limit: 1 })
-    return !isAtLeastAsNew(metadata.resourceVersion, resourceVersion)
+  async findNow(
+    object: Pick<ObjectMeta, 'name' | 'namespace'> | undefined,
+  ): Promise<{ readonly version: string; readonly found: O | undefined }> {
+    const { items, metadata } = await this.#list(object === undefined ? { limit: 1 } : this.#only(object))
+    const [found] = items
+    return {
+      version: metadata.resourceVersion,
+      found: object === undefined || found === undefined ? undefined : this.#whole(found),
+    }
+  }
+
+  #only({ name, namespace }: Pick<ObjectMeta, 'name' | 'namespace'>): Query {
+    const { fieldSelector } = this.#selectors
+    const fields = [
+      ...(fieldSelector === undefined ? [] : [fieldSelector]),
+      ...(namespace === undefined ? [] : [`metadata.namespace=${namespace}`]),
+      `metadata.name=${name}`,
+    ]
+    return { fieldSelector: fields.join(',') }
+  }
+
+  /** Items of a list don't say their kind. */
+  #whole(item: O): O {
+    return { ...item, apiVersion: apiVersionOf(this.#resource), kind: this.#resource.kind }
   }
 
   async #pageAfter(token: string | undefined): Promise<Page<O>> {

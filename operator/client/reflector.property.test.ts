@@ -30,18 +30,31 @@ interface Change {
 }
 const versionOf = ({ object }: Change): number => Number(object.metadata.resourceVersion)
 
-/** Each step is the next resourceVersion. A step that the object does not allow makes it anew. */
-const historyOf = (steps: readonly { readonly name: string; readonly does: 'modify' | 'delete' | 'replace' }[]) => {
-  const uids = new Map<string, string>()
-  return steps.map(({ name, does }, index): Change => {
+interface Step {
+  readonly name: string
+  readonly does: 'modify' | 'delete' | 'replace'
+}
+
+/**
+ * Each step is the next resourceVersion. A step that the object does not allow makes it anew.
+ * @param before what the history goes on from
+ */
+const historyOf = (steps: readonly Step[], before: readonly Change[] = []): readonly Change[] => {
+  const history = [...before]
+  const uids = new Map(stateAt(before, before.length).map(({ metadata: { name, uid } }) => [name, uid]))
+  // No two histories have an object or a state in common but those that they begin with.
+  const branch = `${before.length}-`
+  for (const { name, does } of steps) {
     const known = uids.get(name)
-    const uid = known ?? `${name}${index + 1}`
+    const version = history.length + 1
+    const uid = known ?? `${name}${branch}${version}`
     const type = known === undefined ? 'ADDED' : does === 'modify' ? 'MODIFIED' : 'DELETED'
     if (type === 'DELETED') uids.delete(name)
     else uids.set(name, uid)
-    const metadata = { name, namespace: 'n', uid, resourceVersion: String(index + 1) }
-    return { type, object: { apiVersion: 'v1', kind: 'Pod', metadata, spec: {} } }
-  })
+    const metadata = { name, namespace: 'n', uid, resourceVersion: String(version) }
+    history.push({ type, object: { apiVersion: 'v1', kind: 'Pod', metadata, spec: { branch } } })
+  }
+  return history
 }
 
 const stateAt = (history: readonly Change[], version: number): KubeObject[] => {
@@ -68,25 +81,41 @@ interface Manner {
   readonly ends: 'well' | 'cut' | 'expired'
 }
 const RIGHT: Manner = { mark: 'right', lag: 0, grows: Number.POSITIVE_INFINITY, repeats: [], order: [], ends: 'well' }
+/** All is told, then it goes down to be restored. */
+const KILLED: Manner = { ...RIGHT, ends: 'cut' }
 
-/** A server with this history that answers in these manners, then rightly. */
+/** A server that was restored: from which version on its history is another one, and how it answers from then on. */
+interface Restored {
+  readonly history: readonly Change[]
+  readonly at: number
+  readonly manners: readonly Manner[]
+  readonly done: () => void
+}
+
+/** A server with this history that answers in these manners, then rightly; or is restored instead. */
 class UnsteadyServer implements Transport {
   readonly server = 'https://unsteady'
-  readonly #history: readonly Change[]
-  readonly #manners: Manner[]
+  #history: readonly Change[]
+  #manners: Manner[]
+  #restored: Restored | undefined
   /** No server has the version 0. */
   #now = 1
   /** Of the list that was complete last: what came before it is not repeated. */
   #listedAt = 0
   isDone = false
 
-  constructor(history: readonly Change[], manners: readonly Manner[]) {
+  constructor(history: readonly Change[], manners: readonly Manner[], restored?: Restored) {
     this.#history = history
     this.#manners = [...manners]
+    this.#restored = restored
   }
 
   async request<T>({ query = {} }: ApiRequest): Promise<T> {
-    if (query.limit === 1) return { items: [], metadata: { resourceVersion: String(this.#now) } } as T
+    const only = /^metadata.namespace=n,metadata.name=(.*)$/.exec(String(query.fieldSelector))?.[1]
+    if (query.limit === 1 || only !== undefined) {
+      const items = stateAt(this.#history, this.#now).filter(({ metadata }) => metadata.name === only)
+      return { items, metadata: { resourceVersion: String(this.#now) } } as T
+    }
     const token = query.continue === undefined ? undefined : JSON.parse(String(query.continue))
     // Each page is of another time: the state of the one before it is forgotten.
     if (token !== undefined && token.version !== undefined) {
@@ -113,6 +142,7 @@ class UnsteadyServer implements Transport {
     if (manner.ends === 'expired') throw new ApiError({ kind: 'Status', code: 410 })
     onOpen?.()
     for (const line of this.#lines(manner, version, query.resourceVersion)) yield Buffer.from(JSON.stringify(line))
+    if (manner === KILLED) this.#restore()
     if (manner.ends === 'cut') throw new NetworkError('GET /pods', new Error('cut'))
     if (manner !== RIGHT) return
     this.isDone = true
@@ -121,8 +151,19 @@ class UnsteadyServer implements Transport {
 
   async close(): Promise<void> {}
 
+  #restore(): void {
+    const restored = this.#restored
+    if (restored === undefined) return
+    this.#restored = undefined
+    this.#history = restored.history
+    this.#manners = [...restored.manners]
+    this.#now = restored.at
+    this.#listedAt = restored.history.length
+    restored.done()
+  }
+
   #next(): Manner {
-    const manner = this.#manners.shift() ?? RIGHT
+    const manner = this.#manners.shift() ?? (this.#restored === undefined ? RIGHT : KILLED)
     this.#now = Math.min(this.#history.length, this.#now + manner.grows)
     return manner
   }
@@ -187,8 +228,13 @@ const hurriedClock = (): Clock => {
 const follow = () => {
   const there = new Map<string, KubeObject['metadata']>()
   const newest = new Map<string, number>()
+  let goesBack = false
   return {
     there,
+    /** From now on an object may be told as it was before: the server's data were restored. */
+    mayGoBack: () => {
+      goesBack = true
+    },
     tell(event: ReflectorEvent<KubeObject>): void {
       if (event.type === 'synced') return
       const { metadata } = event.object
@@ -197,7 +243,7 @@ const follow = () => {
       const text = `${event.type} ${uid}@${resourceVersion}, known: ${known?.uid}@${known?.resourceVersion}`
       const isKnown = event.type === 'modified' || event.type === 'deleted'
       if (isKnown !== (known !== undefined) || (isKnown && known?.uid !== uid)) throw new Error(text)
-      if (Number(resourceVersion) < (newest.get(uid) ?? 0)) throw new Error(`back: ${text}`)
+      if (!goesBack && Number(resourceVersion) < (newest.get(uid) ?? 0)) throw new Error(`back: ${text}`)
       if (event.type === 'modified' && event.old.metadata.resourceVersion !== known?.resourceVersion)
         throw new Error(`old: ${text}`)
       newest.set(uid, Number(resourceVersion))
@@ -220,49 +266,81 @@ const manner: fc.Arbitrary<Manner> = fc.record({
   ends: fc.constantFrom('well' as const, 'cut' as const, 'expired' as const),
 })
 
+const steps = fc.array(step, { minLength: 1, maxLength: 40 })
+const manners = fc.array(manner, { maxLength: 8 })
+const initialList = fc.constantFrom('stream' as const, 'pages' as const)
+
+/** Follows a server until all is as its history ends. @throws Error where it is not, or what was told can't be true */
+const expectAll = async (
+  server: UnsteadyServer,
+  history: readonly Change[],
+  { there, tell }: ReturnType<typeof follow>,
+  initialList: 'stream' | 'pages',
+): Promise<void> => {
+  const stop = new AbortController()
+  const wrong: unknown[] = []
+  const { store, stopped } = reflect<KubeObject>(server, PODS, {
+    clock: hurriedClock(),
+    log: silent,
+    signal: stop.signal,
+    random: () => 0,
+    initialList,
+    budget: new CacheBudget(1_000_000),
+    onEvent: (event) => {
+      try {
+        tell(event)
+      } catch (error) {
+        wrong.push(error)
+      }
+    },
+  })
+  const states = (objects: Iterable<KubeObject>) =>
+    [...objects].map(({ metadata, spec }) => JSON.stringify([metadata.uid, metadata.resourceVersion, spec])).toSorted()
+  try {
+    await vi.waitUntil(() => server.isDone, { interval: 1 })
+    expect(wrong).toEqual([])
+    expect(states(store.values())).toEqual(states(stateAt(history, history.length)))
+    expect([...there.values()].map(({ uid }) => uid).toSorted()).toEqual(
+      [...store.values()].map(({ metadata }) => metadata.uid).toSorted(),
+    )
+  } finally {
+    stop.abort()
+    await stopped
+  }
+}
+
 // RUNTIME-33, RUNTIME-74
 test('however lists and changes come, the store ends as the server is, and each object is told from its first state to its end', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
+    fc.asyncProperty(steps, manners, initialList, async (all, before, how) => {
+      const history = historyOf(all)
+      await expectAll(new UnsteadyServer(history, before), history, follow(), how)
+    }),
+    { numRuns: repetitions({ slice: 300, deep: 10_000 }) },
+  )
+})
+
+// RUNTIME-72
+test('a server that is restored to whatever moment, and has however many changes since, is followed as it is then', {
+  timeout: 120_000,
+}, async () => {
+  await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 40 }),
-      fc.array(manner, { maxLength: 8 }),
-      fc.constantFrom('stream' as const, 'pages' as const),
-      async (steps, manners, initialList) => {
-        const history = historyOf(steps)
-        const server = new UnsteadyServer(history, manners)
-        const stop = new AbortController()
-        const { there, tell } = follow()
-        const wrong: unknown[] = []
-        const { store, stopped } = reflect<KubeObject>(server, PODS, {
-          clock: hurriedClock(),
-          log: silent,
-          signal: stop.signal,
-          random: () => 0,
-          initialList,
-          budget: new CacheBudget(1_000_000),
-          onEvent: (event) => {
-            try {
-              tell(event)
-            } catch (error) {
-              wrong.push(error)
-            }
-          },
-        })
-        const uids = (objects: Iterable<KubeObject>) =>
-          [...objects].map(({ metadata }) => `${metadata.uid}@${metadata.resourceVersion}`).toSorted()
-        try {
-          await vi.waitUntil(() => server.isDone, { interval: 1 })
-          expect(wrong).toEqual([])
-          expect(uids(store.values())).toEqual(uids(stateAt(history, history.length)))
-          expect([...there.values()].map(({ uid }) => uid).toSorted()).toEqual(
-            [...store.values()].map(({ metadata }) => metadata.uid).toSorted(),
-          )
-        } finally {
-          stop.abort()
-          await stopped
-        }
+      steps,
+      manners,
+      fc.record({ back: fc.nat(40), since: steps, heard: fc.nat(40), manners }),
+      initialList,
+      async (all, before, { back, since, heard, manners: after }, how) => {
+        const history = historyOf(all)
+        const kept = Math.max(1, history.length - back)
+        const restored = historyOf(since, history.slice(0, kept))
+        const told = follow()
+        const at = Math.min(restored.length, kept + heard)
+        const done = () => told.mayGoBack()
+        const server = new UnsteadyServer(history, before, { history: restored, at, manners: after, done })
+        await expectAll(server, restored, told, how)
       },
     ),
     { numRuns: repetitions({ slice: 300, deep: 10_000 }) },

@@ -59,19 +59,32 @@ interface Watched {
 
 type Script = readonly ((response: ServerResponse, request: ScriptedRequest) => void)[]
 
-/** Watches a server that gives these answers in turn; the last one again and again. @param newest its resourceVersion */
+/** An answer that ends is one that had its time, so that the next one goes on where it was. */
+const SHORTEST = { serverTimeout: '1s' } as const
+/** An answer that ends is one that broke off. */
+const LONG = { serverTimeout: '290s' } as const
+
+/**
+ * Watches a server that gives these answers in turn; the last one again and again.
+ * @param newest its resourceVersion
+ * @param there the objects that it has when it is asked for one
+ */
 const watched = async (
   script: Script,
   options: Partial<ReflectorOptions<KubeObject>> = {},
   newest = 1_000_000,
+  there: readonly ReturnType<typeof pod>[] = [],
 ): Promise<Watched> => {
   const asked: string[] = []
   let probes = 0
   const server = await scriptedServer((request, response, before) => {
-    // Whether history went back is asked whenever a watch broke off, and is no part of a script.
-    if (request.query.get('limit') === '1') {
+    // Whether history is the same is asked whenever a watch broke off, and is no part of a script.
+    const { query } = request
+    const only = /metadata.name=(.*)/.exec(query.get('fieldSelector') ?? '')?.[1]
+    if (query.get('watch') === null && (query.get('limit') === '1' || only !== undefined)) {
       probes += 1
-      json(response, 200, { items: [], metadata: { resourceVersion: String(newest) } })
+      const items = there.filter(({ metadata }) => metadata.name === only)
+      json(response, 200, { items, metadata: { resourceVersion: String(newest) } })
       return
     }
     asked.push(request.query.get('watch') === null ? 'page' : (request.query.get('resourceVersion') ?? 'initial'))
@@ -87,6 +100,7 @@ const watched = async (
     log,
     signal: stop.signal,
     random: () => 0,
+    ...SHORTEST,
     onEvent: (change) =>
       events.push(
         change.type === 'synced'
@@ -365,14 +379,17 @@ const page: Script[number] = (response) =>
 test.each(['end', 'cut'] as const)(
   'RUNTIME-52: two WatchLists without their mark (%s) are enough: what is there is listed in pages',
   async (how) => {
-    const { asked, events, failures, clock } = await watched([
-      (response) => send(response, [event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))], how),
-      (response) => send(response, [event('ADDED', pod('a', 1)), bookmark(9)], how),
-      page,
-      (response) => send(response, [tooOld], 'end'),
-      page,
-      quiet,
-    ])
+    const { asked, events, failures, clock } = await watched(
+      [
+        (response) => send(response, [event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))], how),
+        (response) => send(response, [event('ADDED', pod('a', 1)), bookmark(9)], how),
+        page,
+        (response) => send(response, [tooOld], 'end'),
+        page,
+        quiet,
+      ],
+      LONG,
+    )
     const troubles = () => failures.filter((failure) => failure !== 'fine')
     await expect.poll(troubles).toHaveLength(1)
     await clock.advance('2s')
@@ -388,25 +405,21 @@ test.each(['end', 'cut'] as const)(
 )
 
 test('RUNTIME-52: two WatchLists without their mark that one with its mark came between are no reason for pages', async () => {
-  const { asked, failures, clock } = await watched([
-    (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
-    initial(event('ADDED', pod('a', 1))),
-    (response) => send(response, [tooOld], 'end'),
-    (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
-    quiet,
-  ])
+  const { asked, failures, clock } = await watched(
+    [
+      (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
+      (response) => send(response, [event('ADDED', pod('a', 1)), bookmark(10, true), tooOld], 'end'),
+      (response) => send(response, [event('ADDED', pod('a', 1))], 'end'),
+      quiet,
+    ],
+    LONG,
+  )
   await vi.waitFor(async () => {
     await clock.advance('1s')
-    expect(asked).toHaveLength(5)
+    expect(asked).toHaveLength(4)
   })
   expect(failures.filter((failure) => failure === 'unmarked')).toHaveLength(2)
-  expect(asked.map((version) => (version === 'initial' || version === 'page' ? version : 'watch'))).toEqual([
-    'initial',
-    'initial',
-    'watch',
-    'initial',
-    'initial',
-  ])
+  expect(asked).toEqual(['initial', 'initial', 'initial', 'initial'])
 })
 
 test('RUNTIME-52: a WatchList that brings nothing new for a minute and no mark is given up for pages, one that brings objects is not', async () => {
@@ -515,14 +528,19 @@ test('RUNTIME-55: what is watched no longer takes none of the memory', async () 
 })
 
 test('a line that is not a watch event breaks the watch, which goes on from before it', async () => {
-  const { asked, failures, clock } = await watched([
-    initial(),
-    (response) => {
-      send(response, [bookmark(15)], 'stay')
-      response.write('<html>oops</html>\n')
-    },
-    quiet,
-  ])
+  const { asked, failures, clock } = await watched(
+    [
+      initial(event('ADDED', pod('a', 1))),
+      (response) => {
+        send(response, [event('MODIFIED', pod('a', 15))], 'stay')
+        response.write('<html>oops</html>\n')
+      },
+      quiet,
+    ],
+    {},
+    undefined,
+    [pod('a', 15)],
+  )
   await expect.poll(() => clock.sleepers()).toBe(1)
   await clock.advance('800ms')
   await expect.poll(() => asked).toEqual(['initial', '10', '15'])
@@ -614,4 +632,103 @@ test('a server whose data went back is listed again: what it has not is deleted,
   })
   expect(events).not.toContain('deleted kept@1')
   expect(asked).toEqual(['initial', 'initial'])
+})
+
+const CHANGES: readonly Line[] = [event('ADDED', pod('b', 13)), event('MODIFIED', pod('a', 15))]
+
+// RUNTIME-72
+test.each([
+  ['goes on from what was told last, where the server has just that', CHANGES, [pod('a', 15), pod('b', 20)], '15'],
+  ['goes on from there also where the server marked a later version', [...CHANGES, bookmark(25)], [pod('a', 15)], '15'],
+  ['begins again where that has changed since', CHANGES, [pod('a', 17)], 'initial'],
+  ['begins again where the server has an earlier state of it', CHANGES, [pod('a', 1)], 'initial'],
+  [
+    'begins again where the server has another state under its number',
+    CHANGES,
+    [{ ...pod('a', 15), spec: { v: 2 } }],
+    'initial',
+  ],
+  ['begins again where the server has another object of its name', CHANGES, [pod('a', 15, 'other')], 'initial'],
+  ['begins again where the server has it no more', CHANGES, [], 'initial'],
+  [
+    'begins again where a deletion was told last',
+    [...CHANGES, event('DELETED', pod('b', 18))],
+    [pod('a', 15)],
+    'initial',
+  ],
+  ['begins again where nothing was told but a mark', [bookmark(15)], [pod('a', 1)], 'initial'],
+] as const)('a watch that broke off %s', async (_, lines, there, next) => {
+  const { asked, events, clock } = await watched(
+    [
+      initial(event('ADDED', pod('a', 1))),
+      (response) => send(response, lines, 'cut'),
+      next === 'initial' ? initialAt(30, event('ADDED', pod('a', 1)), event('ADDED', pod('new', 21))) : quiet,
+      quiet,
+    ],
+    {},
+    undefined,
+    there,
+  )
+  await expect.poll(() => clock.sleepers()).toBe(1)
+  await clock.advance('800ms')
+  await expect.poll(() => asked.slice(0, 3)).toEqual(['initial', '10', next])
+  if (next === 'initial') await expect.poll(() => events).toContain('added new@21')
+})
+
+// RUNTIME-72
+test('a watch that broke off after a list begins again, though the change that was told last before the list is still so', async () => {
+  const { asked, clock } = await watched(
+    [
+      initial(event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))),
+      (response) => send(response, [event('MODIFIED', pod('a', 15)), tooOld], 'end'),
+      (response) => send(response, [event('ADDED', pod('a', 15)), bookmark(30, true)], 'cut'),
+      quiet,
+    ],
+    {},
+    undefined,
+    [pod('a', 15)],
+  )
+  await vi.waitFor(async () => {
+    await clock.advance('1s')
+    expect(asked).toHaveLength(4)
+  })
+  expect(asked).toEqual(['initial', '10', 'initial', 'initial'])
+})
+
+// RUNTIME-72
+test('what a list shows that is as new as all that was told counts, also where it is older than what is known', async () => {
+  const { asked, events, reflector } = await watched([
+    initial(event('ADDED', pod('back', 1)), event('ADDED', pod('ended', 2)), event('ADDED', pod('again', 3, 'first'))),
+    (response) =>
+      send(
+        response,
+        [
+          event('MODIFIED', pod('back', 11)),
+          event('DELETED', pod('ended', 12)),
+          event('DELETED', pod('again', 13, 'first')),
+          event('ADDED', pod('again', 14, 'second')),
+          event('ADDED', pod('lost', 15)),
+          tooOld,
+        ],
+        'end',
+      ),
+    initialAt(
+      40,
+      event('ADDED', pod('back', 1)),
+      event('ADDED', pod('ended', 2)),
+      event('ADDED', pod('again', 3, 'first')),
+    ),
+    (response) => send(response, [event('MODIFIED', pod('ended', 41))], 'stay'),
+  ])
+  await expect.poll(() => events.at(-1)).toBe('modified ended@41')
+  expect(asked).toEqual(['initial', '10', 'initial', '40'])
+  expect(events.slice(9)).toEqual([
+    'deleted lost@15',
+    'modified back@1',
+    'added ended@2',
+    'deleted again@14',
+    'added again@3',
+    'modified ended@41',
+  ])
+  expect(reflector.store.size).toBe(3)
 })

@@ -1,13 +1,13 @@
 import { type Clock, monotonic } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
-import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
-import { isOlder } from '../model/resource-version.ts'
+import { apiVersionOf, type KubeObject, type ObjectMeta, type Resource } from '../model/resource.ts'
+import { isAtLeastAsNew, isOlder } from '../model/resource-version.ts'
 import { type CacheBudget, cacheBudget } from './cache-budget.ts'
 import { Collection, type Selection } from './collection.ts'
 import { EndMarkTimer } from './end-mark.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
-import { createSyncedStore, type ReflectorEvent, type SyncedStore } from './synced-store.ts'
+import { type ReflectorEvent, SyncedStore } from './synced-store.ts'
 import type { Transport } from './transport.ts'
 import {
   delayAfter,
@@ -76,7 +76,7 @@ export const reflect = <O extends KubeObject>(
   })
   const synced = Promise.withResolvers<boolean>()
   const share = budget.open()
-  const objects = createSyncedStore<O>({
+  const objects = new SyncedStore<O>({
     transform,
     log,
     share,
@@ -107,12 +107,12 @@ class ListWatch<O extends KubeObject> {
   #unmarkedStreams = 0
   /** The time of the last WatchList was over before it was complete. */
   #isListSlow = false
-  /** The server may have been another one since it was last heard. */
+  /** The server may have been another one since it was last heard, or have other data. */
   #isHistoryInDoubt = false
   /** The newest version of all that was heard. */
   #newest: string | undefined
-  /** The server's data were restored from a backup, and are not listed since. */
-  #wentBack = false
+  /** The object whose change was the last of all that the watch told since the list; undefined where that was a deletion, or none. */
+  #lastChanged: ObjectMeta | undefined
 
   constructor(collection: Collection<O>, objects: SyncedStore<O>, options: ReflectorOptions<O>) {
     this.#collection = collection
@@ -142,9 +142,8 @@ class ListWatch<O extends KubeObject> {
     this.#idle += 1
     try {
       if (this.#isHistoryInDoubt) await this.#compareHistory()
-      if (this.#wentBack && this.#state.phase === 'watching') return { cause: 'expired' }
       if (this.#state.phase === 'empty') this.#state = { phase: this.#listPhase() }
-      if (this.#state.phase !== 'watching') this.#objects.beginList({ mayGoBack: this.#wentBack })
+      if (this.#state.phase !== 'watching') this.#objects.beginList()
       if (this.#state.phase === 'paging') {
         await this.#listPages()
         return undefined
@@ -153,6 +152,7 @@ class ListWatch<O extends KubeObject> {
       await this.#followWatch(this.#watchSeconds())
       return { cause: 'ended' }
     } catch (error) {
+      this.#isHistoryInDoubt = true
       return failureOf(error, this.#state)
     }
   }
@@ -190,17 +190,29 @@ class ListWatch<O extends KubeObject> {
     }
   }
 
-  /** RUNTIME-72 */
+  /**
+   * A number is no history: a server that was restored may have come to the same one meanwhile. So a watch goes on from the last change
+   * that it told only where the server has just that; else everything is listed. RUNTIME-72.
+   */
   async #compareHistory(): Promise<void> {
-    if (this.#newest === undefined || !(await this.#collection.isServerBehind(this.#newest))) return
-    this.#wentBack = true
+    if (this.#newest === undefined) return
+    const last = this.#lastChanged
+    const { version, found } = await this.#collection.findNow(last)
+    if (this.#state.phase === 'watching') {
+      const isSame = last !== undefined && found !== undefined && this.#objects.isAsKnown(found)
+      this.#state = isSame ? { phase: 'watching', resourceVersion: last.resourceVersion } : { phase: 'empty' }
+    }
+    if (isAtLeastAsNew(version, this.#newest)) return
+    this.#options.log.info('the API server is behind what it told before: its data were restored', {
+      version,
+      newest: this.#newest,
+    })
     this.#newest = undefined
   }
 
   /** A list as of this version is complete. RUNTIME-74. @throws StaleListError */
   #requireAsNew(resourceVersion: string): void {
     if (this.#newest === undefined || !isOlder(resourceVersion, this.#newest)) return
-    this.#isHistoryInDoubt = true
     throw new StaleListError(resourceVersion, this.#newest)
   }
 
@@ -211,8 +223,9 @@ class ListWatch<O extends KubeObject> {
 
   #endList(resourceVersion: string): void {
     this.#objects.endList()
-    this.#wentBack = false
     this.#heardOf(resourceVersion)
+    this.#lastChanged = undefined
+    this.#isHistoryInDoubt = false
     this.#state = { phase: 'watching', resourceVersion }
   }
 
@@ -226,7 +239,6 @@ class ListWatch<O extends KubeObject> {
   async #followWatch(seconds: number, endMark?: EndMarkTimer): Promise<boolean> {
     const { clock, signal } = this.#options
     const askedAt = monotonic(clock)
-    this.#isHistoryInDoubt = true
     const lines = this.#collection.watch(watchQuery(this.#state, seconds), {
       signal: endMark?.signal ?? signal,
       onOpen: () => {
@@ -274,6 +286,8 @@ class ListWatch<O extends KubeObject> {
     }
     const newest = this.#heardOf(message.object.metadata.resourceVersion)
     if (this.#state.phase !== 'watching') return
+    if (message.type !== 'BOOKMARK' && newest === message.object.metadata.resourceVersion)
+      this.#lastChanged = message.type === 'DELETED' ? undefined : message.object.metadata
     // What is told late does not take the watch back.
     this.#state = { phase: 'watching', resourceVersion: newest }
     this.#idle = 0

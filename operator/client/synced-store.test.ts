@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { silent } from '../model/log.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { CacheBudget } from './cache-budget.ts'
-import { createSyncedStore } from './synced-store.ts'
+import { SyncedStore } from './synced-store.ts'
 
 const pod = (uid: string, resourceVersion: number): KubeObject => ({
   apiVersion: 'v1',
@@ -13,7 +13,7 @@ const pod = (uid: string, resourceVersion: number): KubeObject => ({
 
 const synced = (...listed: KubeObject[]) => {
   const events: string[] = []
-  const objects = createSyncedStore<KubeObject>({
+  const objects = new SyncedStore<KubeObject>({
     log: silent,
     share: new CacheBudget(1_000_000).open(),
     onEvent: (event) =>
@@ -81,16 +81,17 @@ test('an object that left the selector and came back is there again', () => {
   expect(events).toEqual(['deleted a@5', 'added a@8'])
 })
 
-test('a list of a server whose data went back is taken as it is, objects that had ended included', () => {
+// RUNTIME-72
+test('a complete list is taken as it is, also what is older than what is known, objects that had ended included', () => {
   const { objects, events, stored } = synced(pod('a', 3))
   objects.put(pod('a', 8))
   objects.remove(pod('a', 9))
-  objects.beginList({ mayGoBack: true })
+  objects.beginList()
   objects.put(pod('a', 3))
   objects.endList()
   objects.put(pod('a', 4))
   expect(stored()).toBe('a@4')
-  objects.beginList({ mayGoBack: true })
+  objects.beginList()
   objects.put(pod('a', 2))
   objects.endList()
   expect(stored()).toBe('a@2')
@@ -110,4 +111,49 @@ test('versions that are no numbers can only differ: what comes last counts', () 
   expect(stored()).toBe('new@x0')
   objects.remove(opaque('new', 'x2'))
   expect(stored()).toBe('')
+})
+
+// RUNTIME-74
+test('a list that is older at its begin than what is known, and goes on to that, tells nothing', () => {
+  const { objects, events, stored } = synced(pod('a', 3))
+  objects.put(pod('a', 8))
+  objects.beginList()
+  objects.put(pod('a', 5))
+  objects.put(pod('a', 8))
+  objects.endList()
+  expect(stored()).toBe('a@8')
+  expect(events).toEqual(['modified a@8'])
+})
+
+test('an older state that a list shows, and then its end, is gone when the list is complete', () => {
+  const { objects, events, stored } = synced(pod('a', 3))
+  objects.put(pod('a', 8))
+  objects.beginList()
+  objects.put(pod('a', 5))
+  objects.remove(pod('a', 6))
+  expect(stored()).toBe('a@8')
+  objects.endList()
+  expect(stored()).toBe('')
+  expect(events).toEqual(['modified a@8', 'deleted a@8'])
+})
+
+test('older states of a list that was broken off count for nothing', () => {
+  const { objects, events, stored } = synced(pod('a', 8))
+  objects.beginList()
+  objects.put(pod('a', 5))
+  objects.beginList()
+  objects.put(pod('a', 8))
+  objects.endList()
+  expect(stored()).toBe('a@8')
+  expect(events).toEqual([])
+})
+
+test('a list that shows another state under the version that is known tells it', () => {
+  const { objects, events } = synced(pod('a', 8))
+  objects.beginList()
+  objects.put({ ...pod('a', 8), spec: { v: 2 } })
+  objects.endList()
+  expect(events).toEqual(['modified a@8'])
+  expect(objects.isAsKnown({ ...pod('a', 8), spec: { v: 2 } })).toBe(true)
+  expect(objects.isAsKnown(pod('a', 8))).toBe(false)
 })

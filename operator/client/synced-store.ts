@@ -1,8 +1,9 @@
+import { equal } from '#lib/json/diff.ts'
 import type { Logger } from '../model/log.ts'
 import { type KubeObject, keyOf } from '../model/resource.ts'
 import { isAtLeastAsNew, isOlder } from '../model/resource-version.ts'
 import type { CacheShare } from './cache-budget.ts'
-import { createStore, type Store } from './store.ts'
+import { createStore, type Store, type WritableStore } from './store.ts'
 
 /**
  * What changed. The store already shows it when the event is emitted.
@@ -18,26 +19,6 @@ export type ReflectorEvent<O extends KubeObject> =
   /** The first list is complete. Emitted once. */
   | { readonly type: 'synced' }
 
-/**
- * A store that follows lists and changes, and tells what they changed. Lists are compared with what is there, so that
- * one that repeats what is known tells nothing, and what it does not show any more is deleted. What comes late, as the end of an
- * object whose name another one has by now, changes nothing. RUNTIME-74.
- */
-export interface SyncedStore<O extends KubeObject> {
-  readonly store: Store<O>
-  /**
-   * Until `endList`, `put` shows what exists. A list that is begun again forgets the one that was broken off.
-   * @param mayGoBack the server's data were restored: what the list shows counts, also where it is older than what is known
-   */
-  beginList(options?: { readonly mayGoBack: boolean }): void
-  /** The object exists as it is here. @param textBytes of it as JSON, where they are known @throws CacheFullError */
-  put(object: O, textBytes?: number): void
-  /** The object is gone. */
-  remove(object: O): void
-  /** The list is complete: what it has not shown is gone. */
-  endList(): void
-}
-
 export interface SyncedStoreOptions<O extends KubeObject> {
   readonly transform?: ((object: O) => O) | undefined
   readonly onEvent: (event: ReflectorEvent<O>) => void
@@ -45,95 +26,146 @@ export interface SyncedStoreOptions<O extends KubeObject> {
   readonly share: CacheShare
 }
 
-export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOptions<O>): SyncedStore<O> => {
-  const { transform, onEvent, log, share } = options
-  const store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
-  let isSynced = false
+/**
+ * A store that follows lists and changes, and tells what they changed. Lists are compared with what is there, so that
+ * one that repeats what is known tells nothing, and what it does not show any more is deleted. What comes late, as the end of an
+ * object whose name another one has by now, changes nothing, unless a complete list shows it. RUNTIME-74.
+ */
+export class SyncedStore<O extends KubeObject> {
+  readonly #options: SyncedStoreOptions<O>
+  readonly #store: WritableStore<O>
+  readonly #ends = new RecentEnds()
+  #isSynced = false
+  #isListing = false
   /** While listing: keys in the store that the list has not shown yet. */
-  let unseen = new Set<string>()
-  let mayGoBack = false
-  const ends = new RecentEnds()
+  #unseen = new Set<string>()
+  /** While listing: the last state that the list showed of what would be late. */
+  readonly #late = new Map<string, O>()
 
-  const emit = (event: ReflectorEvent<O>): void => {
+  constructor(options: SyncedStoreOptions<O>) {
+    const { log } = options
+    this.#options = options
+    this.#store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
+  }
+
+  get store(): Store<O> {
+    return this.#store
+  }
+
+  /** Is the object known just as it is here? */
+  isAsKnown(object: O): boolean {
+    return equal(this.#store.get(keyOf(object.metadata)), this.#stripped(object))
+  }
+
+  /** Until `endList`, `put` shows what exists. A list that is begun again forgets the one that was broken off. */
+  beginList(): void {
+    this.#isListing = true
+    this.#late.clear()
+    this.#unseen = new Set(Iterator.from(this.#store.values()).map(({ metadata }) => keyOf(metadata)))
+  }
+
+  /** The object exists as it is here. @param textBytes of it as JSON, where they are known @throws CacheFullError */
+  put(received: O, textBytes?: number): void {
+    const key = keyOf(received.metadata)
+    this.#unseen.delete(key)
+    if (this.#isLate(received)) {
+      if (this.#isListing) this.#late.set(key, received)
+      return
+    }
+    this.#late.delete(key)
+    this.#take(received, textBytes)
+  }
+
+  /** The object is gone. */
+  remove(received: O): void {
+    const key = keyOf(received.metadata)
+    const known = this.#store.get(key)
+    this.#ends.add(received, received.metadata.resourceVersion)
+    const shown = this.#late.get(key)
+    if (shown !== undefined && isSameObject(shown, received)) {
+      this.#late.delete(key)
+      this.#unseen.add(key)
+    }
+    if (known === undefined) return
+    if (isSameObject(known, received)) {
+      if (!isBefore(received, known)) this.#drop(key, this.#stripped(received))
+    } else if (isBefore(known, received)) this.#dropPredecessor(key, known, received)
+  }
+
+  /**
+   * The list is complete: what it has not shown is gone, and what it has shown counts, also where that is older than what is known or
+   * had ended: the server's data were restored. RUNTIME-72. @throws CacheFullError
+   */
+  endList(): void {
+    for (const key of this.#unseen) {
+      const gone = this.#store.get(key)
+      if (gone === undefined) continue
+      this.#ends.addUnseen(gone)
+      this.#drop(key, gone)
+    }
+    for (const object of this.#late.values()) {
+      this.#ends.delete(object)
+      this.#take(object)
+    }
+    this.#late.clear()
+    this.#isListing = false
+    if (this.#isSynced) return
+    this.#isSynced = true
+    this.#options.log.debug('synced', { objects: this.#store.size })
+    this.#emit({ type: 'synced' })
+  }
+
+  /** Came before what is known of this name, or before the end of the object. */
+  #isLate(received: O): boolean {
+    const known = this.#store.get(keyOf(received.metadata))
+    return (known !== undefined && isBefore(received, known)) || this.#ends.has(received)
+  }
+
+  #take(received: O, textBytes?: number): void {
+    const { transform, share } = this.#options
+    const key = keyOf(received.metadata)
+    const known = this.#store.get(key)
+    // Another object of the same name: the end of the old one was missed.
+    if (known !== undefined && !isSameObject(known, received)) this.#dropPredecessor(key, known, received)
+    const old = this.#store.get(key)
+    const isSameVersion = old?.metadata.resourceVersion === received.metadata.resourceVersion
+    // Data that were restored may have another state under the same version.
+    if (isSameVersion && (!this.#isListing || this.isAsKnown(received))) return
+    const object = this.#stripped(received)
+    // What is left of it may be much less than what came.
+    const isWhole = transform === undefined && textBytes !== undefined
+    share.put(key, isWhole ? textBytes : JSON.stringify(object).length)
+    this.#store.set(object)
+    if (old !== undefined) this.#emit({ type: 'modified', object, old })
+    else this.#emit({ type: this.#isSynced ? 'added' : 'listed', object })
+  }
+
+  #drop(key: string, object: O): void {
+    this.#unseen.delete(key)
+    this.#store.delete(key)
+    this.#options.share.remove(key)
+    this.#emit({ type: 'deleted', object })
+  }
+
+  /** A name has one object at a time. */
+  #dropPredecessor(key: string, known: O, successor: O): void {
+    this.#ends.add(known, successor.metadata.resourceVersion)
+    this.#drop(key, known)
+  }
+
+  #stripped(received: O): O {
+    const { transform } = this.#options
+    const object = withoutManagedFields(received)
+    return transform === undefined ? object : transform(object)
+  }
+
+  #emit(event: ReflectorEvent<O>): void {
+    const { onEvent, log } = this.#options
     try {
       onEvent(event)
     } catch (error) {
       log.error('a watch handler threw', { event: event.type, err: error })
     }
-  }
-
-  const stripped = (received: O): O => {
-    const object = withoutManagedFields(received)
-    return transform === undefined ? object : transform(object)
-  }
-
-  /** Came before what is known of this name, or before the end of the object. */
-  const isLate = (received: O, known: O | undefined): boolean =>
-    !mayGoBack && ((known !== undefined && isBefore(received, known)) || ends.has(received))
-
-  const drop = (key: string, object: O): void => {
-    unseen.delete(key)
-    store.delete(key)
-    share.remove(key)
-    emit({ type: 'deleted', object })
-  }
-
-  /** A name has one object at a time. */
-  const dropPredecessor = (key: string, known: O, successor: O): void => {
-    ends.add(known, successor.metadata.resourceVersion)
-    drop(key, known)
-  }
-
-  return {
-    store,
-
-    beginList(list) {
-      mayGoBack = list?.mayGoBack ?? false
-      if (mayGoBack) ends.clear()
-      unseen = new Set(Iterator.from(store.values()).map(({ metadata }) => keyOf(metadata)))
-    },
-
-    put(received, textBytes) {
-      const key = keyOf(received.metadata)
-      const known = store.get(key)
-      unseen.delete(key)
-      if (isLate(received, known)) return
-      // Another object of the same name: the end of the old one was missed.
-      if (known !== undefined && !isSameObject(known, received)) dropPredecessor(key, known, received)
-      const old = store.get(key)
-      if (old?.metadata.resourceVersion === received.metadata.resourceVersion) return
-      const object = stripped(received)
-      // What is left of it may be much less than what came.
-      const isWhole = transform === undefined && textBytes !== undefined
-      share.put(key, isWhole ? textBytes : JSON.stringify(object).length)
-      store.set(object)
-      if (old !== undefined) emit({ type: 'modified', object, old })
-      else emit({ type: isSynced ? 'added' : 'listed', object })
-    },
-
-    remove(received) {
-      const key = keyOf(received.metadata)
-      const known = store.get(key)
-      ends.add(received, received.metadata.resourceVersion)
-      if (known === undefined) return
-      if (isSameObject(known, received)) {
-        if (mayGoBack || !isBefore(received, known)) drop(key, stripped(received))
-      } else if (isBefore(known, received)) dropPredecessor(key, known, received)
-    },
-
-    endList() {
-      for (const key of unseen) {
-        const gone = store.get(key)
-        if (gone === undefined) continue
-        ends.addUnseen(gone)
-        drop(key, gone)
-      }
-      mayGoBack = false
-      if (isSynced) return
-      isSynced = true
-      log.debug('synced', { objects: store.size })
-      emit({ type: 'synced' })
-    },
   }
 }
 
@@ -168,8 +200,9 @@ class RecentEnds {
     return end.isSeen ? isAtLeastAsNew(end.version, resourceVersion) : isOlder(resourceVersion, end.version)
   }
 
-  clear(): void {
-    this.#ends.clear()
+  /** The object has not ended. */
+  delete(object: KubeObject): void {
+    this.#ends.delete(identityOf(object))
   }
 
   #remember(object: KubeObject, version: string, isSeen: boolean): void {

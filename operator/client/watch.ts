@@ -10,9 +10,9 @@ import { ApiError, type Status } from './errors.ts'
 /**
  * Where a reflector is.
  *
- *   empty ──► streaming ──(initial-events-end)──► watching ◄─┐ ended, cut, silent: again from the last resourceVersion
- *     ▲  └──► paging ──(last page)──────────────►    │   └───┘
- *     └────────────────(410: too old)────────────────┘
+ *   empty ──► streaming ──(initial-events-end)──► watching ◄─┐ ended in its time: again from the last resourceVersion;
+ *     ▲  └──► paging ──(last page)──────────────►    │   └───┘ cut, silent: from the last change, where the server has it still
+ *     └──(410: too old; the history is another one)──┘
  */
 export type WatchState =
   /** Nothing is known, or what is known may miss deletions: everything has to be listed. */
@@ -119,7 +119,7 @@ export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
 const isFromTheFuture = ({ details }: ApiError): boolean =>
   details.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false
 
-/** Where to go on after a failure: an interrupted list starts over, an interrupted watch goes on where it was. RUNTIME-34. */
+/** Where to go on after a failure: an interrupted list starts over, an interrupted watch is still one. RUNTIME-34, RUNTIME-72. */
 export const stateAfter = (failure: WatchFailure, state: WatchState): WatchState => {
   if (failure.cause === 'unsupported') return { phase: 'paging' }
   if (failure.cause === 'expired' || state.phase !== 'watching') return { phase: 'empty' }

@@ -41,12 +41,15 @@ test('when the server has lost the history, the list shows what was missed, dele
   await using controlPlane = await startControlPlane({ parts: PARTS })
   await using proxy = await tcpProxy(controlPlane.server)
   const api = createApi(transportOf(controlPlane.kubeconfig))
-  for (const name of ['changed', 'gone', 'replaced', 'same']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name))
+  for (const name of ['changed', 'gone', 'replaced']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name))
   const { reflector, events, failures, names } = watchConfigMaps(
     transportOf(controlPlane.kubeconfig, { server: proxy.url }),
     NAMESPACE,
   )
   await reflector.synced
+  // What is told last does not change any more, so that the watch goes on from there.
+  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'same'))
+  await expect.poll(() => events.at(-1)).toBe('added same')
 
   proxy.refuse()
   proxy.cut()
@@ -73,17 +76,28 @@ test('when the server has lost the history, the list shows what was missed, dele
   expect(names()).toEqual(['changed', 'new', 'replaced', 'same'])
 })
 
+/** Asks etcd itself. @returns its revision */
+const askEtcd = async ({ kubeconfig }: OwnControlPlane, path: string, body: object): Promise<number> => {
+  const socketPath = join(dirname(kubeconfig), 'etcd.sock')
+  const sent = request({ socketPath, path, method: 'POST' }).end(JSON.stringify(body))
+  const [answer] = await once(sent, 'response')
+  if (answer.statusCode !== 200) throw new Error(`etcd answered ${answer.statusCode}: ${await text(answer)}`)
+  const { header } = JSON.parse(await text(answer)) as { readonly header: { readonly revision: string } }
+  return Number(header.revision)
+}
+
+const revisionOf = (controlPlane: OwnControlPlane): Promise<number> =>
+  askEtcd(controlPlane, '/v3/kv/range', { key: btoa('/') })
+
 /** Makes etcd forget everything before now. */
 const compact = async (controlPlane: OwnControlPlane): Promise<void> => {
-  const post = async (path: string, body: object): Promise<{ readonly header: { readonly revision: string } }> => {
-    const socketPath = join(dirname(controlPlane.kubeconfig), 'etcd.sock')
-    const sent = request({ socketPath, path, method: 'POST' }).end(JSON.stringify(body))
-    const [answer] = await once(sent, 'response')
-    if (answer.statusCode !== 200) throw new Error(`etcd answered ${answer.statusCode}: ${await text(answer)}`)
-    return JSON.parse(await text(answer))
-  }
-  const { header } = await post('/v3/kv/range', { key: btoa('/') })
-  await post('/v3/kv/compaction', { revision: header.revision, physical: true })
+  const revision = String(await revisionOf(controlPlane))
+  await askEtcd(controlPlane, '/v3/kv/compaction', { revision, physical: true })
+}
+
+/** Has etcd count up to a revision, by what is nothing to Kubernetes. */
+const countTo = async (controlPlane: OwnControlPlane, revision: number): Promise<void> => {
+  while ((await askEtcd(controlPlane, '/v3/kv/put', { key: btoa('/of-nothing') })) < revision);
 }
 
 // RUNTIME-75
@@ -158,4 +172,74 @@ test('an etcd that is put back to an earlier moment is noticed: what it has not 
   await expect.poll(names, { timeout: 60_000 }).toEqual(['gone', 'kept'])
   await set('again')
   await expect.poll(() => events.at(-1), { timeout: 60_000 }).toBe('modified kept again')
+})
+
+// RUNTIME-72
+test('an etcd that was put back is noticed though it has as many revisions as before when the watch comes back', {
+  timeout: 180_000,
+}, async () => {
+  await using controlPlane = await startControlPlane({ parts: PARTS })
+  await using proxy = await tcpProxy(controlPlane.server)
+  const api = createApi(transportOf(controlPlane.kubeconfig))
+  const { data } = layoutOf(dirname(controlPlane.kubeconfig))
+  const backup = join(await temporaryFolder('backup'), 'etcd')
+  const set = (namespace: string, name: string, v: string) =>
+    api.patch(CONFIG_MAPS, { name, namespace, type: 'merge', body: { data: { v } } })
+
+  // By what was told last before it went back.
+  const namespaces = {
+    change: await controlPlane.namespace('change'),
+    deletion: await controlPlane.namespace('deletion'),
+    nothing: await controlPlane.namespace('nothing'),
+  }
+  const all = Object.values(namespaces)
+  for (const namespace of all)
+    for (const name of ['kept', 'forgotten', 'gone']) await api.create(CONFIG_MAPS, configMap(namespace, name))
+  await controlPlane.kill('kube-apiserver')
+  await controlPlane.kill('etcd')
+  await cp(data, backup, { recursive: true })
+  await controlPlane.restart('etcd')
+  await controlPlane.restart('kube-apiserver')
+
+  // Room for what an API server writes at its start, which is before a watch of that time can begin.
+  await countTo(controlPlane, (await revisionOf(controlPlane)) + 500)
+  for (const namespace of all) {
+    await api.delete(CONFIG_MAPS, 'gone', namespace)
+    await api.create(CONFIG_MAPS, configMap(namespace, 'later'))
+    await set(namespace, 'kept', 'before')
+  }
+  const watches = all.map((namespace) =>
+    watchConfigMaps(transportOf(controlPlane.kubeconfig, { server: proxy.url }), namespace),
+  )
+  await Promise.all(watches.map(({ reflector }) => reflector.synced))
+  await set(namespaces.change, 'kept', 'last')
+  await api.delete(CONFIG_MAPS, 'forgotten', namespaces.deletion)
+  const [change, deletion, nothing] = watches
+  await expect.poll(() => change?.events.at(-1)).toBe('modified kept last')
+  await expect.poll(() => deletion?.events.at(-1)).toBe('deleted forgotten')
+  expect(nothing?.events.at(-1)).toBe('synced')
+  const before = await revisionOf(controlPlane)
+
+  proxy.refuse()
+  proxy.cut()
+  await controlPlane.kill('kube-apiserver')
+  await controlPlane.kill('etcd')
+  await rm(data, { recursive: true })
+  await cp(backup, data, { recursive: true })
+  await controlPlane.restart('etcd')
+  await controlPlane.restart('kube-apiserver')
+  for (const namespace of all) await set(namespace, 'forgotten', 'anew')
+  expect(await revisionOf(controlPlane)).toBeLessThan(before - 100)
+  await countTo(controlPlane, before + 100)
+  // So that the server has the versions that were told last, and can be watched from there.
+  for (const namespace of all) await api.create(CONFIG_MAPS, configMap(namespace, 'newest'))
+  proxy.accept()
+
+  for (const { reflector } of watches) {
+    const known = () =>
+      [...reflector.store.values()]
+        .map(({ metadata: { name }, data: { v = '' } = {} }) => `${name} ${v}`.trim())
+        .toSorted()
+    await expect.poll(known, { timeout: 60_000 }).toEqual(['forgotten anew', 'gone', 'kept', 'newest'])
+  }
 })

@@ -79,6 +79,39 @@ test('a watch that is cut again and again loses nothing and doubles nothing', as
   expect(failures).toContain('broken')
 })
 
+// RUNTIME-72
+test.each(['a namespace', 'all namespaces'] as const)(
+  'a watch of %s that is cut goes on from the change that it told last, and lists again when that has changed since',
+  async (place) => {
+    const { controlPlane, namespace, api } = await world()
+    await using proxy = await controlPlane.proxy()
+    await api.create(CONFIG_MAPS, configMap(namespace, 'a'))
+    await api.create(CONFIG_MAPS, configMap(namespace, 'b'))
+    const { reflector, events } = watchConfigMaps(
+      transportOf(proxy.kubeconfig),
+      namespace,
+      place === 'all namespaces' ? { namespace: undefined, fieldSelector: `metadata.namespace=${namespace}` } : {},
+    )
+    const lists = () => proxy.requests().filter(({ path }) => path.includes('sendInitialEvents')).length
+    await reflector.synced
+    await change(controlPlane, namespace, 'a', '1')
+    await expect.poll(() => events.at(-1)).toBe('modified a 1')
+
+    const cutWhile = async (name: string, v: string) => {
+      proxy.decide(() => ({ status: 503 }))
+      proxy.cut()
+      await change(controlPlane, namespace, name, v)
+      proxy.decide(() => 'pass')
+      await expect.poll(() => events.at(-1), { timeout: 30_000 }).toBe(`modified ${name} ${v}`)
+    }
+    await cutWhile('b', '2')
+    expect(lists()).toBe(1)
+    await cutWhile('b', '3')
+    expect(lists()).toBe(2)
+    expect(events).toEqual(['listed a', 'listed b', 'synced', 'modified a 1', 'modified b 2', 'modified b 3'])
+  },
+)
+
 test('a connection that is dead without a word is noticed and replaced', async () => {
   const { controlPlane, namespace, api } = await world()
   await using proxy = await tcpProxy(controlPlane.server)
