@@ -285,6 +285,34 @@ test('attack: who acts as a manager that may make Secrets anywhere has one fille
   expect(await create('pull-secret', 'Opaque')).toContain('created')
 })
 
+test('attack: who acts as a manager that serves a webhook puts a Secret where another program looks for its own', async () => {
+  const { plane, namespace } = world
+  const adapter = `system:serviceaccount:${namespace}:hyperfleet-adapter`
+  await plane.kubectl(
+    ...['create', 'role', 'makes-secrets', '--verb=create', '--resource=secrets', `--namespace=${namespace}`],
+  )
+  await plane.kubectl(
+    ...[
+      'create',
+      'rolebinding',
+      'makes-secrets',
+      '--role=makes-secrets',
+      `--user=${adapter}`,
+      `--namespace=${namespace}`,
+    ],
+  )
+  const create = (...metadata: readonly string[]): Promise<string> =>
+    plane
+      .kubectl('create', 'secret', 'generic', ...metadata, `--namespace=${namespace}`, `--as=${adapter}`)
+      .catch((error: Error) => error.message)
+  await vi.waitFor(
+    async () => expect(await create('hyperfleet-signing-keys')).toContain('makes no Secret but that of its webhook'),
+    PATIENCE,
+  )
+  expect(await create('hyperfleet-sentinel-webhook')).toContain('and not hyperfleet-sentinel-webhook')
+  expect(await create('hyperfleet-adapter-webhook')).toContain('created')
+})
+
 // ADAPTER-105
 test('attack: the manager’s own identity reports for whom it likes', async () => {
   const { id } = await world.create('by-manager')
