@@ -28,6 +28,30 @@ test('secrets are left out by the names of their fields, wherever they are; refe
   })
 })
 
+test('CLUSTER-3: what a list names beside its value, and private keys under any name, are left out too', () => {
+  const key = '-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----\n'
+  expect(
+    withoutSecrets({
+      variables: [
+        { name: 'DB_PASSWORD', value: 'x' },
+        { key: 'api-token', value: { of: 'x' } },
+        { name: 'pullSecretRef', value: 'pull' },
+        { name: 'replicas', value: 3 },
+      ],
+      bundle: key,
+      files: [key, 'motd'],
+    }),
+  ).toEqual({
+    variables: [
+      { name: 'DB_PASSWORD' },
+      { key: 'api-token' },
+      { name: 'pullSecretRef', value: 'pull' },
+      { name: 'replicas', value: 3 },
+    ],
+    files: ['motd'],
+  })
+})
+
 test('whatever has no such names and no such URLs stays as it is', () => {
   const values = fc.array(
     fc.dictionary(fc.constantFrom('name', 'baseDomain', 'replicas'), fc.jsonValue(), { maxKeys: 3 }),

@@ -9,15 +9,25 @@ const SECRET = /pass(word|wd|phrase)|secret|token|credential|(ssh|private|access
 const REFERENCE = /(ref|name|path|mode)$/i
 /** Credentials in a URL: http://user:password@proxy. */
 const USER_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i
+/** A key that is in PEM, whatever the field is called, with all that stands beside it. */
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
+/** Fields by which one of a list of variables has its name: `{name: DB_PASSWORD, value: x}`. */
+const NAMING = /^(name|key)$/
+
+const isSecret = (name: string): boolean => SECRET.test(name) && !REFERENCE.test(name)
 
 /** A copy without secrets, at any depth. */
 export const withoutSecrets = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
+  if (Array.isArray(value)) return value.filter((one) => !isPrivateKey(one)).map(withoutSecrets)
   if (typeof value === 'string') return value.replace(USER_IN_URL, '$1')
   if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+  const namesSecret = entries.some(([name, inner]) => NAMING.test(name) && typeof inner === 'string' && isSecret(inner))
   return Object.fromEntries(
-    Object.entries(value)
-      .filter(([name]) => !SECRET.test(name) || REFERENCE.test(name))
+    entries
+      .filter(([name, inner]) => !isSecret(name) && !isPrivateKey(inner) && !(namesSecret && name === 'value'))
       .map(([name, inner]) => [name, withoutSecrets(inner)]),
   )
 }
+
+const isPrivateKey = (value: unknown): boolean => typeof value === 'string' && PRIVATE_KEY.test(value)
