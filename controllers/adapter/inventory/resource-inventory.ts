@@ -10,6 +10,7 @@ import { metadataOf } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { keyOfEntry, locationOf } from './entry.ts'
+import { mergeEntries, saysTheSame } from './merge-entries.ts'
 
 /** What is kept, in one state. */
 export interface StoredInventory {
@@ -228,21 +229,11 @@ export class ResourceInventory {
       throw new TaskError('InventoryFailed', 'the inventory is written by another manager all the time')
     const known = new Map((this.#stored?.objects ?? []).map((object) => [keyOfEntry(object), object]))
     this.#stored = await this.#options.storage.read(signal)
-    for (const object of this.#stored?.objects ?? []) {
-      const key = keyOfEntry(object)
+    for (const stored of this.#stored?.objects ?? []) {
+      const key = keyOfEntry(stored)
       const own = this.#entries.get(key)
-      // What the other one has written of an object since speaks of a later one than we have dropped, or have not touched.
-      const isChanged = !isSame(known.get(key), object)
-      if (own === undefined ? isChanged || !this.#dropped.has(key) : isChanged && isSame(known.get(key), own))
-        this.#set(key, object)
-      // Another task has joined it.
-      else if (
-        own !== undefined &&
-        own.share === undefined &&
-        object.share !== undefined &&
-        object.uid === known.get(key)?.uid
-      )
-        this.#set(key, { ...own, share: object.share })
+      const merged = mergeEntries({ known: known.get(key), own, isDropped: this.#dropped.has(key), stored })
+      if (merged !== undefined) this.#set(key, merged)
     }
   }
 
@@ -266,12 +257,3 @@ export class ResourceInventory {
     if (isNew) this.#options.onEntry?.(key, true)
   }
 }
-
-const isSame = (a: InventoryObject | undefined, b: InventoryObject): boolean =>
-  a !== undefined && a.uid === b.uid && a.generation === b.generation && saysTheSame(a, b)
-
-const saysTheSame = (a: InventoryObject, b: InventoryObject): boolean =>
-  a.resource === b.resource &&
-  a.propagationPolicy === b.propagationPolicy &&
-  a.apiVersion === b.apiVersion &&
-  (a.after ?? []).join() === (b.after ?? []).join()
