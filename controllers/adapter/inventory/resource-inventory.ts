@@ -56,6 +56,8 @@ export class ResourceInventory {
   readonly #unsent = new Set<string>()
   /** Gone since the last write: it is not taken over again from what another writer has left of it. */
   readonly #dropped = new Set<string>()
+  /** The task was about to leave it, goes on with it, and has not applied it since. */
+  readonly #resumed = new Set<string>()
   #dirty = false
   /** It was created, as far as we know, and the answer did not come. */
   #isUnsure = false
@@ -68,6 +70,11 @@ export class ResourceInventory {
   /** Undefined when nothing is recorded. */
   get mark(): string | undefined {
     return this.#stored?.uid
+  }
+
+  /** Of the last write that is known: another one for each. */
+  get version(): string {
+    return this.#stored?.resourceVersion ?? ''
   }
 
   /** When it was created, as its API server says. Undefined when nothing is recorded. */
@@ -150,6 +157,7 @@ export class ResourceInventory {
     if (before?.uid !== applied.uid || before?.generation !== applied.generation || before?.share !== known)
       this.#dirty = true
     this.#set(key, { ...applied, ...(known && { share: known }) })
+    this.#resumed.delete(key)
     return key
   }
 
@@ -178,11 +186,28 @@ export class ResourceInventory {
     }
   }
 
+  /** The task goes on with what it was about to leave: others leave it to this one again. To be saved before it is applied. @returns whether there is any. ADAPTER-124 */
+  resumeAll(): boolean {
+    for (const [key, entry] of this.#entries) {
+      if (entry.hold !== 'Leaving') continue
+      const { hold: _, ...rest } = entry
+      this.#set(key, rest)
+      this.#resumed.add(key)
+      this.#dirty = true
+    }
+    return this.#resumed.size > 0
+  }
+
+  isResumed(key: string): boolean {
+    return this.#resumed.has(key)
+  }
+
   /** They are gone. */
   drop(keys: Iterable<string>): void {
     for (const key of keys) {
       if (!this.#entries.delete(key)) continue
       this.#unsent.delete(key)
+      this.#resumed.delete(key)
       this.#dropped.add(key)
       this.#dirty = true
       this.#options.onEntry?.(key, false)

@@ -52,7 +52,7 @@ const historyOf = (tasks: readonly TaskName[], isForged = false) => {
   const fault = fc.record({
     task,
     at: fc.nat(16),
-    does: fc.constantFrom('refuse', 'cut', 'kill'),
+    does: fc.constantFrom('refuse', 'cut', 'kill', 'wait'),
     isDone: fc.boolean(),
   })
   const step = fc.oneof(

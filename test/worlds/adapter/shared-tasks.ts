@@ -49,8 +49,8 @@ export interface Fault {
   readonly task: TaskName
   /** Which of its requests in this step. */
   readonly at: number
-  /** `refuse`: the next object is not applied, 403. `cut`: no answer. `kill`: no answer, and the manager ends. */
-  readonly does: 'refuse' | 'cut' | 'kill'
+  /** `refuse`: the next object is not applied, 403. `cut`: no answer. `kill`: no answer, and the manager ends. `wait`: the runs of other tasks begin and end before it is sent. */
+  readonly does: 'refuse' | 'cut' | 'kill' | 'wait'
   /** The server has done it. */
   readonly isDone: boolean
 }

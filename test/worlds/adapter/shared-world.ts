@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Access } from '#controllers/adapter/access.ts'
-import { TaskRunner } from '#controllers/adapter/daemon/task-runner.ts'
+import { TaskRunner, type TaskRunnerOptions } from '#controllers/adapter/daemon/task-runner.ts'
 import { instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
 import { parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
@@ -30,6 +30,14 @@ import {
   taskPath,
 } from './shared-tasks.ts'
 
+const once = <T>(begin: () => Promise<T>): (() => Promise<T>) => {
+  let begun: Promise<T> | undefined
+  return () => {
+    begun ??= begin()
+    return begun
+  }
+}
+
 interface Manager {
   readonly inventories: InventoryStore
   readonly runner: TaskRunner
@@ -47,10 +55,13 @@ export class SharedWorld {
   readonly #appliers = new Map<string, Map<string, Run>>()
   /** Objects that were deleted although a run of another resource or task that is served had applied them. */
   readonly taken: string[] = []
+  /** Nothing is deleted for a resource that lives and is not selected. */
+  isHeld = false
   readonly #options: Required<SharedWorldOptions>
   #sent = 0
   #fault: Fault | undefined
   readonly #counts = new Map<TaskName, number>()
+  #runOthers: () => Promise<unknown> = async () => {}
 
   constructor(options: SharedWorldOptions) {
     this.#options = {
@@ -72,18 +83,22 @@ export class SharedWorld {
     this.#counts.clear()
     const managers = new Map<TaskName, Manager>()
     for (const { task } of runs) managers.set(task, await this.#manager(task))
-    await Promise.all(
-      runs.map(async ({ task, cluster }) => {
-        const { runner, killed } = managers.get(task) as Manager
-        const data = { id: cluster, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${cluster}` }
-        const event = parseEvent({ specversion: '1.0', id: `${cluster}.1`, type: 'reconcile', data })
-        try {
-          await this.#current.run({ task, cluster }, () => runner.run(event, killed.signal))
-        } catch (error) {
-          if (!killed.signal.aborted) throw error
-        }
-      }),
-    )
+    const start = async ({ task, cluster }: Run) => {
+      const { runner, killed } = managers.get(task) as Manager
+      const data = { id: cluster, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${cluster}` }
+      const event = parseEvent({ specversion: '1.0', id: `${cluster}.1`, type: 'reconcile', data })
+      try {
+        await this.#current.run({ task, cluster }, () => runner.run(event, killed.signal))
+      } catch (error) {
+        if (!killed.signal.aborted) throw error
+      }
+    }
+    // While one request waits, all runs of other tasks begin and end.
+    const waiting = runs.filter(({ task }) => fault?.does === 'wait' && task === fault.task)
+    const runOthers = once(() => Promise.all(runs.filter((one) => !waiting.includes(one)).map(start)))
+    this.#runOthers = runOthers
+    await Promise.all(waiting.map(start))
+    await runOthers()
     this.#fault = undefined
   }
 
@@ -215,6 +230,9 @@ export class SharedWorld {
         transport,
         inventories,
         retention: this.#options.retention[task],
+        brake: {
+          of: () => ({ observe: () => {}, mayDelete: async () => !this.isHeld }),
+        } as unknown as TaskRunnerOptions['brake'] & object,
         kinds: new RestMapper({ request: async (sent: ApiRequest) => this.cluster.request(sent) } as Transport, clock),
         access: {
           environment: {},
@@ -288,8 +306,9 @@ export class SharedWorld {
     const at = this.#counts.get(task) ?? 0
     this.#counts.set(task, at + 1)
     const fault = this.#fault?.task === task && this.#fault.at === at ? this.#fault : undefined
+    if (fault?.does === 'wait') await this.#runOthers()
     const fails = () => {
-      if (fault === undefined || fault.does === 'refuse') return
+      if (fault === undefined || fault.does === 'refuse' || fault.does === 'wait') return
       if (fault.does === 'kill') killed.abort(new Error('killed'))
       signal.throwIfAborted()
       throw new NetworkError('request', new Error('cut'))

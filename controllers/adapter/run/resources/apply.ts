@@ -14,9 +14,9 @@ import { toOrderedResource } from './delete.ts'
 import { deleteObject } from './delete-object.ts'
 import { type DeletionOrder, decideDeletionOrder } from './deletion-order.ts'
 import { type LocatedObject, locate, preferOwn } from './deletion-unit.ts'
-import { describeObject, isTerminating } from './object.ts'
+import { describeObject, INVENTORY_ANNOTATION, isTerminating, resumedAnnotation } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
-import { renderLookup, renderTarget, withMark } from './render-resource.ts'
+import { renderLookup, renderTarget, withAnnotations } from './render-resource.ts'
 import { pruneSuperseded } from './sweep.ts'
 
 /** Applies until one fails, and then takes away what is superseded: ADAPTER-67. @throws the signal's reason */
@@ -202,7 +202,11 @@ const applyAndFind = async (
   const onShared = (seen: NonNullable<typeof share>) => {
     seenShare = seen
   }
-  const marked = { ...withMark(target, mark), onShared }
+  // A task that deletes the object in the state in which this one was about to leave it meets a conflict.
+  const resumed = inventory.isResumed(keyOfEntry(entry)) && {
+    [resumedAnnotation(state.task.adapter.name)]: inventory.version,
+  }
+  const marked = { ...withAnnotations(target, { [INVENTORY_ANNOTATION]: mark, ...resumed }), onShared }
   const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
     if (!(error instanceof ObjectReplacedError)) throw error
     await inventory.renew(entry, signal)
