@@ -171,9 +171,18 @@ export class ResourceInventory {
 
   /** Another task has it too, as another resource of this one was told. */
   noteShared(key: string): void {
+    if (this.#entries.get(key)?.share === undefined) this.#share(key, 'First')
+  }
+
+  /** Another task is the first: those that have it beside that one do not wait for this one. ADAPTER-125 */
+  noteBeside(key: string): void {
+    if (this.#entries.get(key)?.share !== 'Beside') this.#share(key, 'Beside')
+  }
+
+  #share(key: string, share: NonNullable<InventoryObject['share']>): void {
     const entry = this.#entries.get(key)
-    if (entry === undefined || entry.share !== undefined) return
-    this.#set(key, { ...entry, share: 'First' })
+    if (entry === undefined) return
+    this.#set(key, { ...entry, share })
     this.#dirty = true
   }
 

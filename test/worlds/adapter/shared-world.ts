@@ -57,7 +57,7 @@ export class SharedWorld {
   readonly taken: string[] = []
   /** Nothing is deleted for a resource that lives and is not selected. */
   isHeld = false
-  readonly #options: Required<SharedWorldOptions>
+  #options: Required<SharedWorldOptions>
   #sent = 0
   #fault: Fault | undefined
   readonly #counts = new Map<TaskName, number>()
@@ -70,6 +70,7 @@ export class SharedWorld {
       colours: {},
       retention: {},
       recreates: false,
+      backwards: [],
       ...options,
     }
     const tasks = Object.keys(this.#options.tasks) as TaskName[]
@@ -115,6 +116,13 @@ export class SharedWorld {
     })
   }
 
+  /** The tasks are changed: what they make has this colour from now on. */
+  paint(colour: string, tasks = Object.keys(this.#options.tasks)): void {
+    const changed = Object.fromEntries(tasks.map((task) => [task, colour]))
+    this.#options = { ...this.#options, colours: { ...this.#options.colours, ...changed } }
+    this.#managers.clear()
+  }
+
   /** What it has applied stays. No run of it may come any more. */
   removeTask(task: TaskName): void {
     this.cluster.stored.delete(this.#pathOf(task))
@@ -140,6 +148,12 @@ export class SharedWorld {
     if (found === undefined) return
     for (const field of found[1].fields.values()) field.managers.clear()
     found[1].version += 1_000_000
+  }
+
+  /** Of an object, by its name. */
+  colourOf(name: string): string | undefined {
+    const found = [...this.cluster.applied].find(([path]) => nameOf(path) === name)
+    return found?.[1].fields.get('data.colour')?.value
   }
 
   /** Two seconds go by: what was read is read anew. */

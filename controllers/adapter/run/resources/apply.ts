@@ -44,10 +44,11 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     } catch (error) {
       state.fail('resources', resource.name, error)
       recordStep(state, resource.name, 'failed', lookup, messageOf(error))
-      return
+      // The other task may wait for what comes after it here. ADAPTER-125
+      if (!(error instanceof TaskError && error.isWaiting)) return
     }
   }
-  await pruneSuperseded(work.applied, state, context)
+  if (!state.failed) await pruneSuperseded(work.applied, state, context)
 }
 
 interface ApplyWork {
@@ -208,6 +209,7 @@ const applyAndFind = async (
   }
   const marked = { ...withAnnotations(target, { [INVENTORY_ANNOTATION]: mark, ...resumed }), onShared }
   const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
+    if (error instanceof TaskError && error.isWaiting) inventory.noteBeside(keyOfEntry(entry))
     if (!(error instanceof ObjectReplacedError)) throw error
     await inventory.renew(entry, signal)
     return transport.apply(marked, signal)
