@@ -105,6 +105,11 @@ export class ResourceInventory {
     this.#isUnsure = false
   }
 
+  /** What others have written into it since is known from now on, and what the run has not written yet stays. */
+  async hear(signal: AbortSignal): Promise<void> {
+    if (this.#stored !== undefined) await this.#merge(signal, 0)
+  }
+
   /**
    * Writes down what is going to be applied, unless it stands there.
    * @returns the mark that these objects have to carry

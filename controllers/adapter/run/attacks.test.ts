@@ -248,16 +248,24 @@ test('ADAPTER-123: what a task has while it is suspended, another one puts right
 })
 
 // ADAPTER-122
-test('attack: a tenant takes the field managers off before the first task has seen that a second one has come: it leaves the object all the same', async () => {
-  const it = world()
-  await it.run(runs('left'))
-  await it.rest()
-  await it.run(runs('right'))
-  it.unmanage('all')
-  it.select('left', 'c1', false)
-  await settle(it, 'left')
-  expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
-})
+test.each([
+  ['is to leave', (it: SharedWorld) => it.select('left', 'c1', false)],
+  ['does not name any more', (it: SharedWorld) => it.idle('left')],
+  ['makes anew', (it: SharedWorld) => it.change('c1')],
+])(
+  'attack: a tenant takes the field managers off before the first task has seen that a second one has come: it leaves the object all the same, which it %s',
+  async (_, leave) => {
+    const it = world({ recreates: true })
+    await it.run(runs('left'))
+    await it.rest()
+    await it.run(runs('right'))
+    for (const name of ['all', 'of-c1']) it.unmanage(name)
+    leave(it)
+    await settle(it, 'left')
+    const taken = it.taken.filter((one) => one.includes(' of right '))
+    expect([taken, it.cluster.names().includes('all')]).toEqual([[], true])
+  },
+)
 
 test('ADAPTER-122: an object that one task alone has is never looked for in other inventories', async () => {
   const it = world({ tasks: { left: 'n' } })

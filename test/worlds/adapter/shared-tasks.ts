@@ -21,6 +21,8 @@ export interface SharedWorldOptions {
   readonly retention?: Readonly<Partial<Record<TaskName, TaskRunnerOptions['retention']>>>
   /** Those that have the resources in the opposite order. */
   readonly backwards?: readonly TaskName[]
+  /** Those that make nothing any more. */
+  readonly idle?: readonly TaskName[]
   /** Objects are created anew for a new generation. */
   readonly recreates?: boolean
 }
@@ -35,8 +37,9 @@ export const wantedBy = (task: string, cluster: string): readonly string[] => [
 
 export const resourcesOf = (
   task: TaskName,
-  { isBare, colours, recreates, backwards }: Required<SharedWorldOptions>,
+  { isBare, colours, recreates, backwards, idle }: Required<SharedWorldOptions>,
 ): object[] => {
+  if (idle.includes(task)) return []
   const resources = wantedBy(task, '{{ .event.id }}').map((name, at) => ({
     name: `r${at}`,
     manifest: {

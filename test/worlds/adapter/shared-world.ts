@@ -40,6 +40,7 @@ const once = <T>(begin: () => Promise<T>): (() => Promise<T>) => {
 
 interface Manager {
   readonly inventories: InventoryStore
+  readonly transport: Transport
   readonly runner: TaskRunner
   readonly killed: AbortController
 }
@@ -71,6 +72,7 @@ export class SharedWorld {
       retention: {},
       recreates: false,
       backwards: [],
+      idle: [],
       ...options,
     }
     const tasks = Object.keys(this.#options.tasks) as TaskName[]
@@ -123,10 +125,25 @@ export class SharedWorld {
     this.#managers.clear()
   }
 
+  /** The task is changed while its manager runs: it makes nothing any more. */
+  idle(task: TaskName): void {
+    this.#options = { ...this.#options, idle: [...this.#options.idle, task] }
+    const manager = this.#managers.get(task)
+    if (manager !== undefined)
+      this.#managers.set(task, {
+        ...manager,
+        runner: this.#runner(task, manager.inventories, manager.transport, manager.killed),
+      })
+  }
+
   /** What it has applied stays. No run of it may come any more. */
   removeTask(task: TaskName): void {
     this.cluster.stored.delete(this.#pathOf(task))
     this.#records.settleAll()
+  }
+
+  change(id: ClusterId): void {
+    this.#records.change(id)
   }
 
   delete(id: ClusterId): void {
@@ -215,7 +232,7 @@ export class SharedWorld {
       keepsEmpty: true,
       clock: this.#clock,
     })
-    const manager = { inventories, killed, runner: this.#runner(task, inventories, transport, killed) }
+    const manager = { inventories, killed, transport, runner: this.#runner(task, inventories, transport, killed) }
     const fault = this.#fault
     this.#fault = undefined
     await inventories.load(killed.signal)

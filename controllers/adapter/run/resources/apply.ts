@@ -176,6 +176,7 @@ const deleteOwn = async (
 ): Promise<ApplyOutcome> => {
   const { transports, inventory, signal } = work.context
   if (own.length === 0) return { action: 'gone', objects: [] }
+  await inventory.hear(signal)
   for (const one of own) {
     if (isTerminating(one.object)) continue
     const outcome = await deleteObject(one, resource.policy, work.context)

@@ -35,6 +35,11 @@ export const pruneSuperseded = async (
   const isSuperseded = ({ resource }: InventoryObject, key: string) =>
     !applied.has(key) && (!named.has(resource) || renewed.has(resource))
   if (![...context.inventory.entries].some(([key, entry]) => isSuperseded(entry, key))) return
+  try {
+    await context.inventory.hear(context.signal)
+  } catch (error) {
+    return state.fail('resources', '', error)
+  }
   await sweep(isSuperseded, state, context)
 }
 
