@@ -126,6 +126,16 @@ describe('ADAPTER-62: an inventory', () => {
     expect(storage.stored?.objects).toEqual([entry('a', { uid: 'u', share: 'First', after: ['b'] })])
   })
 
+  test('keeps an object that was left to it before it was sent, also when the run ends before', async () => {
+    const storage = memoryStorage()
+    const inventory = new ResourceInventory({ storage })
+    await inventory.intend([entry('a')], signal)
+    await storage.write([entry('a', { uid: 'u', share: 'First' })], storage.stored, signal)
+    await inventory.intend([entry('b')], signal)
+    await inventory.save(signal)
+    expect(storage.stored?.objects).toEqual([entry('a', { uid: 'u', share: 'First' })])
+  })
+
   test('but not the uid of one that is gone, and is about to be made anew', async () => {
     const storage = memoryStorage()
     const inventory = new ResourceInventory({ storage })

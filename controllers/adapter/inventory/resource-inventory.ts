@@ -174,19 +174,10 @@ export class ResourceInventory {
     await this.#write(signal)
   }
 
-  /** Another task has it too, as another resource of this one was told. */
-  noteShared(key: string): void {
-    if (this.#entries.get(key)?.share === undefined) this.#share(key, 'First')
-  }
-
-  /** Another task is the first: those that have it beside that one do not wait for this one. ADAPTER-125 */
-  noteBeside(key: string): void {
-    if (this.#entries.get(key)?.share !== 'Beside') this.#share(key, 'Beside')
-  }
-
-  #share(key: string, share: NonNullable<InventoryObject['share']>): void {
+  /** Another task has it too. @param share `Beside` when that one is the first: no other task waits for this one then. ADAPTER-125 */
+  noteShared(key: string, share: NonNullable<InventoryObject['share']> = 'First'): void {
     const entry = this.#entries.get(key)
-    if (entry === undefined) return
+    if (entry === undefined || entry.share === share || (share === 'First' && entry.share !== undefined)) return
     this.#set(key, { ...entry, share })
     this.#dirty = true
   }
@@ -273,6 +264,8 @@ export class ResourceInventory {
       const own = this.#entries.get(key)
       const merged = mergeEntries({ known: known.get(key), own, isDropped: this.#dropped.has(key), stored })
       if (merged !== undefined) this.#set(key, merged)
+      // It is there: another resource or task has left it to this one.
+      if (merged?.uid !== undefined) this.#unsent.delete(key)
     }
   }
 

@@ -41,7 +41,7 @@ export type FailureReason =
 
 export class TaskError extends errorOf(ADAPTER_ERRORS, 'TaskError') {
   readonly reason: FailureReason
-  /** What is there is the task's too, and another task has to change it first. */
+  /** Another task has the object, and has to change it first. */
   readonly isWaiting: boolean
   constructor(reason: FailureReason, message: string, options: ErrorOptions & { readonly isWaiting?: boolean } = {}) {
     super(message, options)

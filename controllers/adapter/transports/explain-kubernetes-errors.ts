@@ -24,8 +24,8 @@ const remedy = ({ status, message }: ApiError): string => {
   return ''
 }
 
-/** Another task has the object, with other fields. @param isWaiting the task has it too */
-export const differing = (manifest: JsonObject, task: string, conflict: ApiError, isWaiting: boolean): TaskError => {
+/** Another task has the object, with other fields. */
+export const differing = (manifest: JsonObject, task: string, conflict: ApiError): TaskError => {
   const what = `${describeObject(manifest)} is applied by the AdapterTask ${task} too, and not with the same fields`
-  return new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict, isWaiting })
+  return new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict, isWaiting: true })
 }

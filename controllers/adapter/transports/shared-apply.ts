@@ -62,7 +62,7 @@ export class SharedApply {
         // The first of the tasks that have it changes what they share, as for a new generation; the others follow it. Where none of them
         // is the first any more, the one that comes next is: they would wait for each other. ADAPTER-125
         const holder = has ? undefined : await findHolder(fields)
-        if (holder !== undefined) throw differing(manifest, holder, error, false)
+        if (holder !== undefined) throw differing(manifest, holder, error)
         return patch(manifest, true)
       }
       const shared = asShared(manifest, adapter)
@@ -71,7 +71,7 @@ export class SharedApply {
         // What another writer has taken from the first one, that one puts right, or a task that was refused would get it: it has the time until the next run.
         const waits = object !== undefined && isNew && this.#mayChange(object)
         const holder = (await findHolder(conflictingFields(conflict))) ?? (waits ? first : undefined)
-        if (holder !== undefined) throw differing(manifest, holder, conflict, has)
+        if (holder !== undefined) throw differing(manifest, holder, conflict)
         return patch(shared, true)
       })
       this.#beside.add(applied)

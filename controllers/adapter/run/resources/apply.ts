@@ -33,6 +33,8 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     return state.fail('resources', '', error)
   }
   for (const resource of resources) {
+    // What another task may wait for, or two would wait for each other: ADAPTER-125.
+    if (state.failed && !isShared(resource, context)) continue
     await state.budget.giveTurn()
     context.signal.throwIfAborted()
     let lookup: Lookup | undefined
@@ -44,12 +46,16 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     } catch (error) {
       state.fail('resources', resource.name, error)
       recordStep(state, resource.name, 'failed', lookup, messageOf(error))
-      // The other task may wait for what comes after it here. ADAPTER-125
       if (!(error instanceof TaskError && error.isWaiting)) return
+      await context.inventory.hear(context.signal)
     }
   }
   if (!state.failed) await pruneSuperseded(work.applied, state, context)
 }
+
+/** Another task has an object of it too. */
+const isShared = ({ name }: TaskResource, { inventory }: RunContext): boolean =>
+  [...inventory.entries.values()].some(({ resource, share }) => resource === name && share !== undefined)
 
 interface ApplyWork {
   readonly state: RunState
@@ -210,7 +216,8 @@ const applyAndFind = async (
   }
   const marked = { ...withAnnotations(target, { [INVENTORY_ANNOTATION]: mark, ...resumed }), onShared }
   const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
-    if (error instanceof TaskError && error.isWaiting) inventory.noteBeside(keyOfEntry(entry))
+    const isBeside = error instanceof TaskError && error.isWaiting && recordedUid !== undefined
+    if (isBeside) inventory.noteShared(keyOfEntry(entry), 'Beside')
     if (!(error instanceof ObjectReplacedError)) throw error
     await inventory.renew(entry, signal)
     return transport.apply(marked, signal)
