@@ -83,6 +83,15 @@ test('ADAPTER-125: a task beside the first has got what says whose an object is,
   expect(health(it, 'left', 'right')).toEqual(['True', 'True'])
 })
 
+test('ADAPTER-125: a request is cut while a task waits for the first: the run says so', async () => {
+  for (let at = 0; at < 12; at++) {
+    const it = await applied({}, 'left', 'right')
+    it.paint('blue', ['right'])
+    await it.run(runs('right'), { task: 'right', at, does: 'cut', isDone: false })
+    expect([at, ...health(it, 'left', 'right')]).toEqual([at, 'True', 'False'])
+  }
+})
+
 test('ADAPTER-125: whatever happened to the tasks before, those that work apply what they change at the same time', async () => {
   const task = fc.constantFrom(...ALL)
   const cluster = fc.constantFrom(...CLUSTERS)

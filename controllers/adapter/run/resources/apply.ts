@@ -17,7 +17,7 @@ import { type LocatedObject, locate, preferOwn } from './deletion-unit.ts'
 import { describeObject, INVENTORY_ANNOTATION, isTerminating, resumedAnnotation } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
 import { renderLookup, renderTarget, withAnnotations } from './render-resource.ts'
-import { pruneSuperseded } from './sweep.ts'
+import { hearOthers, pruneSuperseded } from './sweep.ts'
 
 /** Applies until one fails, and then takes away what is superseded: ADAPTER-67. @throws the signal's reason */
 export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
@@ -46,8 +46,8 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     } catch (error) {
       state.fail('resources', resource.name, error)
       recordStep(state, resource.name, 'failed', lookup, messageOf(error))
-      if (!(error instanceof TaskError && error.isWaiting)) return
-      await context.inventory.hear(context.signal)
+      const isWaiting = error instanceof TaskError && error.isWaiting
+      if (!isWaiting || !(await hearOthers(state, context))) return
     }
   }
   if (!state.failed) await pruneSuperseded(work.applied, state, context)

@@ -35,12 +35,18 @@ export const pruneSuperseded = async (
   const isSuperseded = ({ resource }: InventoryObject, key: string) =>
     !applied.has(key) && (!named.has(resource) || renewed.has(resource))
   if (![...context.inventory.entries].some(([key, entry]) => isSuperseded(entry, key))) return
+  if (await hearOthers(state, context)) await sweep(isSuperseded, state, context)
+}
+
+/** What others have written into the inventory. @returns false when it can't be read, which is recorded as a failure */
+export const hearOthers = async (state: RunState, { inventory, signal }: RunContext): Promise<boolean> => {
   try {
-    await context.inventory.hear(context.signal)
+    await inventory.hear(signal)
+    return true
   } catch (error) {
-    return state.fail('resources', '', error)
+    state.fail('resources', '', error)
+    return false
   }
-  await sweep(isSuperseded, state, context)
 }
 
 const sweep = async (
