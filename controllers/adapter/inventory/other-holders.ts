@@ -85,11 +85,12 @@ export class OtherHolders {
 
   /**
    * Name of another AdapterTask that has this very object and would put its fields right, whatever field managers are on it: any writer
-   * may have taken them off. ADAPTER-122. @throws what the API server failed with
+   * may have taken them off. ADAPTER-122. @param isAny also one beside the first. @throws what the API server failed with
    */
-  async findAtWork(object: JsonObject, signal: AbortSignal): Promise<string | undefined> {
+  async findAtWork(object: JsonObject, signal: AbortSignal, isAny: boolean): Promise<string | undefined> {
     const recorded = await this.#recorded.recent(this.#options.namespace, signal)
-    return this.#firstAtWork(this.#holdersOf(object, recorded.get(keyOfObject(object))), signal)
+    const holders = this.#holdersOf(object, recorded.get(keyOfObject(object)))
+    return this.#firstAtWork(isAny ? holders : holders.filter(({ share }) => share !== 'Beside'), signal)
   }
 
   /** Writes into an inventory of each other AdapterTask that has this very object that it is shared from now on. @returns whether there is one. @throws what the API server failed with */

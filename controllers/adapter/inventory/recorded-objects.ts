@@ -19,6 +19,7 @@ export interface RecordedObject {
   /** Of the object, as the API server answered; undefined when it has not. */
   readonly uid: string | undefined
   readonly hold: InventoryObject['hold']
+  readonly share: InventoryObject['share']
 }
 
 /** By key of the object. */
@@ -33,7 +34,7 @@ export const readRecordedObjects = async (api: Api, namespace?: string): Promise
     for (const entry of spec.objects) {
       const key = keyOfEntry(entry)
       const recorded = objects.get(key) ?? []
-      recorded.push({ ...common, uid: entry.uid, hold: entry.hold })
+      recorded.push({ ...common, uid: entry.uid, hold: entry.hold, share: entry.share })
       objects.set(key, recorded)
     }
   }

@@ -113,6 +113,41 @@ describe('ADAPTER-62: an inventory', () => {
     expect(storage.stored?.objects.map(({ name, uid }) => `${name} ${uid}`)).toEqual(['a newest', 'c c'])
   })
 
+  test('has the uid of an object that was left to it while a run changed what it says of it, and could not apply it', async () => {
+    const storage = memoryStorage()
+    const inventory = new ResourceInventory({ storage })
+    await inventory.intend([entry('a')], signal)
+    inventory.markSent(entry('a'))
+    const { stored } = storage
+    await storage.write([entry('a', { uid: 'u', share: 'First' })], stored, signal)
+    await inventory.intend([entry('a', { after: ['b'] })], signal)
+    inventory.markSent(entry('a'))
+    await inventory.save(signal)
+    expect(storage.stored?.objects).toEqual([entry('a', { uid: 'u', share: 'First', after: ['b'] })])
+  })
+
+  test('keeps an object that was left to it before it was sent, also when the run ends before', async () => {
+    const storage = memoryStorage()
+    const inventory = new ResourceInventory({ storage })
+    await inventory.intend([entry('a')], signal)
+    await storage.write([entry('a', { uid: 'u', share: 'First' })], storage.stored, signal)
+    await inventory.intend([entry('b')], signal)
+    await inventory.save(signal)
+    expect(storage.stored?.objects).toEqual([entry('a', { uid: 'u', share: 'First' })])
+  })
+
+  test('but not the uid of one that is gone, and is about to be made anew', async () => {
+    const storage = memoryStorage()
+    const inventory = new ResourceInventory({ storage })
+    await inventory.intend([entry('a')], signal)
+    inventory.markSent(entry('a'))
+    inventory.recordApplied(entry('a'), object('a', 'gone'))
+    await inventory.save(signal)
+    await storage.write([entry('a', { uid: 'gone', share: 'First' })], storage.stored, signal)
+    await inventory.renew(entry('a'), signal)
+    expect(storage.stored?.objects.map(({ uid }) => uid)).toEqual([undefined])
+  })
+
   test('loses nothing when managers write it by turns, whatever each of them does', async () => {
     const step = fc.record({
       by: fc.nat(1),

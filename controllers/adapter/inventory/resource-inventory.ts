@@ -10,6 +10,7 @@ import { metadataOf } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { keyOfEntry, locationOf } from './entry.ts'
+import { mergeEntries, saysTheSame } from './merge-entries.ts'
 
 /** What is kept, in one state. */
 export interface StoredInventory {
@@ -55,6 +56,8 @@ export class ResourceInventory {
   readonly #unsent = new Set<string>()
   /** Gone since the last write: it is not taken over again from what another writer has left of it. */
   readonly #dropped = new Set<string>()
+  /** The task was about to leave it, goes on with it, and has not applied it since. */
+  readonly #resumed = new Set<string>()
   #dirty = false
   /** It was created, as far as we know, and the answer did not come. */
   #isUnsure = false
@@ -67,6 +70,11 @@ export class ResourceInventory {
   /** Undefined when nothing is recorded. */
   get mark(): string | undefined {
     return this.#stored?.uid
+  }
+
+  /** Of the last write that is known: another one for each. */
+  get version(): string {
+    return this.#stored?.resourceVersion ?? ''
   }
 
   /** When it was created, as its API server says. Undefined when nothing is recorded. */
@@ -95,6 +103,11 @@ export class ResourceInventory {
     if (stored?.resourceVersion !== this.#stored?.resourceVersion) this.#take(stored)
     this.#stored = stored
     this.#isUnsure = false
+  }
+
+  /** What others have written into it since is known from now on, and what the run has not written yet stays. */
+  async hear(signal: AbortSignal): Promise<void> {
+    if (this.#stored !== undefined) await this.#merge(signal, 0)
   }
 
   /**
@@ -149,6 +162,7 @@ export class ResourceInventory {
     if (before?.uid !== applied.uid || before?.generation !== applied.generation || before?.share !== known)
       this.#dirty = true
     this.#set(key, { ...applied, ...(known && { share: known }) })
+    this.#resumed.delete(key)
     return key
   }
 
@@ -160,11 +174,11 @@ export class ResourceInventory {
     await this.#write(signal)
   }
 
-  /** Another task has it too, as another resource of this one was told. */
-  noteShared(key: string): void {
+  /** Another task has it too. @param share `Beside` when that one is the first: no other task waits for this one then. ADAPTER-125 */
+  noteShared(key: string, share: NonNullable<InventoryObject['share']> = 'First'): void {
     const entry = this.#entries.get(key)
-    if (entry === undefined || entry.share !== undefined) return
-    this.#set(key, { ...entry, share: 'First' })
+    if (entry === undefined || entry.share === share || (share === 'First' && entry.share !== undefined)) return
+    this.#set(key, { ...entry, share })
     this.#dirty = true
   }
 
@@ -177,11 +191,28 @@ export class ResourceInventory {
     }
   }
 
+  /** The task goes on with what it was about to leave: others leave it to this one again. To be saved before it is applied. @returns whether there is any. ADAPTER-124 */
+  resumeAll(): boolean {
+    for (const [key, entry] of this.#entries) {
+      if (entry.hold !== 'Leaving') continue
+      const { hold: _, ...rest } = entry
+      this.#set(key, rest)
+      this.#resumed.add(key)
+      this.#dirty = true
+    }
+    return this.#resumed.size > 0
+  }
+
+  isResumed(key: string): boolean {
+    return this.#resumed.has(key)
+  }
+
   /** They are gone. */
   drop(keys: Iterable<string>): void {
     for (const key of keys) {
       if (!this.#entries.delete(key)) continue
       this.#unsent.delete(key)
+      this.#resumed.delete(key)
       this.#dropped.add(key)
       this.#dirty = true
       this.#options.onEntry?.(key, false)
@@ -228,21 +259,13 @@ export class ResourceInventory {
       throw new TaskError('InventoryFailed', 'the inventory is written by another manager all the time')
     const known = new Map((this.#stored?.objects ?? []).map((object) => [keyOfEntry(object), object]))
     this.#stored = await this.#options.storage.read(signal)
-    for (const object of this.#stored?.objects ?? []) {
-      const key = keyOfEntry(object)
+    for (const stored of this.#stored?.objects ?? []) {
+      const key = keyOfEntry(stored)
       const own = this.#entries.get(key)
-      // What the other one has written of an object since speaks of a later one than we have dropped, or have not touched.
-      const isChanged = !isSame(known.get(key), object)
-      if (own === undefined ? isChanged || !this.#dropped.has(key) : isChanged && isSame(known.get(key), own))
-        this.#set(key, object)
-      // Another task has joined it.
-      else if (
-        own !== undefined &&
-        own.share === undefined &&
-        object.share !== undefined &&
-        object.uid === known.get(key)?.uid
-      )
-        this.#set(key, { ...own, share: object.share })
+      const merged = mergeEntries({ known: known.get(key), own, isDropped: this.#dropped.has(key), stored })
+      if (merged !== undefined) this.#set(key, merged)
+      // It is there: another resource or task has left it to this one.
+      if (merged?.uid !== undefined) this.#unsent.delete(key)
     }
   }
 
@@ -266,12 +289,3 @@ export class ResourceInventory {
     if (isNew) this.#options.onEntry?.(key, true)
   }
 }
-
-const isSame = (a: InventoryObject | undefined, b: InventoryObject): boolean =>
-  a !== undefined && a.uid === b.uid && a.generation === b.generation && saysTheSame(a, b)
-
-const saysTheSame = (a: InventoryObject, b: InventoryObject): boolean =>
-  a.resource === b.resource &&
-  a.propagationPolicy === b.propagationPolicy &&
-  a.apiVersion === b.apiVersion &&
-  (a.after ?? []).join() === (b.after ?? []).join()

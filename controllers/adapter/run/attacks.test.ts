@@ -103,6 +103,39 @@ test.each([
   },
 )
 
+// ADAPTER-125
+test('attack: a tenant writes the mark of a task that was refused on an object of another one, and overwrites whose it is: it is refused again', async () => {
+  const it = world({ colours: { left: 'red', right: 'blue' } })
+  await it.run(runs('left'))
+  await settle(it, 'left', 'right')
+  const inventories = [...it.cluster.stored.values()].filter(({ kind }) => kind === 'AdapterInventory')
+  const mark = inventories.find(({ spec }) => (spec as { task?: string }).task === 'right')?.metadata.uid ?? ''
+  expect(mark).not.toBe('')
+  const labels = { 'muster.dev/adapter': 'any' }
+  const fields = { labels, annotations: { 'muster.dev/inventory': mark }, data: { colour: 'green' } }
+  for (const name of ['all', 'of-c1']) it.forge({ name, manager: 'kubectl', fields })
+  await it.run(runs('right'))
+  await settle(it, 'left', 'right')
+  expect([health(it, 'left'), health(it, 'right'), it.colourOf('all')]).toEqual(['True', 'False', 'red'])
+})
+
+// ADAPTER-125
+test('attack: a tenant writes the label of a task beside the first on an object of the first, and overwrites whose it is: the first stays it', async () => {
+  const it = world()
+  await it.run(runs('left'))
+  await settle(it, 'left', 'right')
+  const forge = (label: string) => {
+    for (const name of ['all', 'of-c1']) it.forge({ name, manager: 'kubectl', fields: { labels: { [label]: '' } } })
+  }
+  forge('shared.muster.dev/left')
+  await settle(it, 'left')
+  forge('muster.dev/adapter')
+  it.paint('blue', ['right'])
+  await it.run(runs('right'))
+  await settle(it, 'left', 'right')
+  expect([health(it, 'left'), health(it, 'right'), it.colourOf('all')]).toEqual(['True', 'False', 'red'])
+})
+
 // ADAPTER-118
 describe('attack: a tenant writes a hundred field managers of one other namespace on an object', () => {
   const forge = (it: SharedWorld, fields: Parameters<SharedWorld['forge']>[0]['fields']) => {
@@ -215,16 +248,24 @@ test('ADAPTER-123: what a task has while it is suspended, another one puts right
 })
 
 // ADAPTER-122
-test('attack: a tenant takes the field managers off before the first task has seen that a second one has come: it leaves the object all the same', async () => {
-  const it = world()
-  await it.run(runs('left'))
-  await it.rest()
-  await it.run(runs('right'))
-  it.unmanage('all')
-  it.select('left', 'c1', false)
-  await settle(it, 'left')
-  expect([it.taken, it.cluster.names().includes('all')]).toEqual([[], true])
-})
+test.each([
+  ['is to leave', (it: SharedWorld) => it.select('left', 'c1', false)],
+  ['does not name any more', (it: SharedWorld) => it.idle('left')],
+  ['makes anew', (it: SharedWorld) => it.change('c1')],
+])(
+  'attack: a tenant takes the field managers off before the first task has seen that a second one has come: it leaves the object all the same, which it %s',
+  async (_, leave) => {
+    const it = world({ recreates: true })
+    await it.run(runs('left'))
+    await it.rest()
+    await it.run(runs('right'))
+    for (const name of ['all', 'of-c1']) it.unmanage(name)
+    leave(it)
+    await settle(it, 'left')
+    const taken = it.taken.filter((one) => one.includes(' of right '))
+    expect([taken, it.cluster.names().includes('all')]).toEqual([[], true])
+  },
+)
 
 test('ADAPTER-122: an object that one task alone has is never looked for in other inventories', async () => {
   const it = world({ tasks: { left: 'n' } })

@@ -35,6 +35,7 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   const isInferred = !isAwaited && inventory.entries.size > 0
   if (isInferred && (await context.brake?.mayDelete(absence)) === false) {
     state.skipReason = `${HELD[absence]}, as many others: what was applied is held`
+    if (inventory.resumeAll()) await saveInventory(context)
     return { remaining: [], isDone: true }
   }
   state.mode = 'delete'

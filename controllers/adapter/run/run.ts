@@ -81,8 +81,9 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     state.isDeleted = state.mode === 'delete' && remaining.length === 0
     // A task may delete all of it while the resource lives, which has the task's report then: ADAPTER-79.
     const isFinal = state.isDeleted && (state.resource === undefined || isMarkedDeleted(state.resource))
+    // Before it is reported: were it forgotten, the record would wait for this adapter once the task does not select it.
     if (context.selection !== undefined && context.inventory.mark === undefined && !isFinal)
-      await recordReport(state, context)
+      await writeDown(state, () => context.inventory.intend([], context.signal))
     context.released?.delete(event.data.id)
     const saving = isFinal ? undefined : saveInventory(context)
     const [{ isReported, report, absence }] = await Promise.all([reportOutcome(state, remaining, context), saving])
@@ -98,10 +99,10 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   }
 }
 
-/** Written down before it is reported: were it forgotten, the record would wait for this adapter once the task does not select it. */
-const recordReport = async (state: RunState, { inventory, signal }: RunContext): Promise<void> => {
+/** A run that can't write it down fails. */
+const writeDown = async (state: RunState, write: () => Promise<unknown>): Promise<void> => {
   try {
-    await inventory.intend([], signal)
+    await write()
   } catch (error) {
     state.fail('resources', '', error)
   }
@@ -114,6 +115,9 @@ const runPhases = async (
   isSelected: (resource: JsonObject) => boolean,
 ): Promise<readonly string[]> => {
   await readResource(state, context, isSelected)
+  // Also where the run ends before it comes to these objects: another task would delete them. ADAPTER-124
+  const isKept = !state.failed && !isMarkedDeleted(state.resource)
+  if (isKept && context.inventory.resumeAll()) await writeDown(state, () => context.inventory.save(context.signal))
   if (!state.failed) await readParams(state, context)
   if (state.failed) return recordedNames(state, context)
   await checkPreconditions(state, context)

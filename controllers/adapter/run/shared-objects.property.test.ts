@@ -52,7 +52,7 @@ const historyOf = (tasks: readonly TaskName[], isForged = false) => {
   const fault = fc.record({
     task,
     at: fc.nat(16),
-    does: fc.constantFrom('refuse', 'cut', 'kill'),
+    does: fc.constantFrom('refuse', 'cut', 'kill', 'wait'),
     isDone: fc.boolean(),
   })
   const step = fc.oneof(
@@ -176,6 +176,59 @@ test(
         if (!isRemoved) expect(world.cluster.names()).toEqual([])
       }),
       { numRuns: 100 },
+    )
+  },
+  TIMEOUT_MS,
+)
+
+const THREE = { left: 'n', right: 'n', far: 'n' } as const
+const THREE_TASKS = Object.keys(THREE) as (keyof typeof THREE)[]
+const THREE_RUNS = runsOf(THREE_TASKS)
+
+test(
+  'ADAPTER-86, ADAPTER-122, ADAPTER-124: what three tasks share, which are changed meanwhile, stays with the last that wants it, and goes with it',
+  async () => {
+    const task = fc.constantFrom(...THREE_TASKS)
+    const change = fc.oneof(
+      fc.record({ does: fc.constant('paint' as const), colour: value }),
+      fc.record({ does: fc.constant('idle' as const), task }),
+      fc.record({ does: fc.constant('change' as const), cluster }),
+    )
+    const changed = fc.record({
+      history: historyOf(THREE_TASKS),
+      changes: fc.array(fc.record({ at: fc.nat(14), change }), { maxLength: 4 }),
+      backwards: fc.subarray(THREE_TASKS),
+      recreates: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(changed, async ({ history: { steps, delays, lives }, changes, backwards, recreates }) => {
+        const world = new SharedWorld({ isBare: false, delays, readsAll: true, tasks: THREE, backwards, recreates })
+        const idle = new Set<TaskName>()
+        for (let at = 0; at < 15; at++) {
+          for (const { change: one } of changes.filter((other) => other.at === at))
+            if (one.does === 'paint') world.paint(one.colour)
+            else if (one.does === 'change') world.change(one.cluster)
+            else world.idle(idle.add(one.task) && one.task)
+          const next = steps[at]
+          if (next !== undefined) await act(world, next, steps)
+        }
+        for (const id of CLUSTERS) if (!lives.includes(id)) world.delete(id)
+        for (let round = 0; round < 8; round++) {
+          await world.rest()
+          await world.run(THREE_RUNS)
+        }
+        const served = THREE_RUNS.filter((one) => world.isServed(one))
+        expect(served.filter((one) => world.conditionOf(one, 'Health') !== 'True')).toEqual([])
+        const wanting = served.filter((one) => !idle.has(one.task))
+        expect(new Set(world.cluster.names())).toEqual(
+          new Set(wanting.flatMap((one) => wantedBy(one.task, one.cluster))),
+        )
+        expect(CLUSTERS.filter((id) => !lives.includes(id) && world.isThere(id))).toEqual([])
+        // Two that make an object anew at the same time delete it both.
+        const isMeant = (one: string) => recreates || [...idle].some((name) => one.includes(` of ${name} `))
+        expect(world.taken.filter((one) => !isMeant(one))).toEqual([])
+      }),
+      { numRuns: 200 },
     )
   },
   TIMEOUT_MS,

@@ -41,9 +41,12 @@ export type FailureReason =
 
 export class TaskError extends errorOf(ADAPTER_ERRORS, 'TaskError') {
   readonly reason: FailureReason
-  constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
+  /** Another task has the object, and has to change it first. */
+  readonly isWaiting: boolean
+  constructor(reason: FailureReason, message: string, options: ErrorOptions & { readonly isWaiting?: boolean } = {}) {
     super(message, options)
     this.reason = reason
+    this.isWaiting = options.isWaiting === true
   }
 }
 

@@ -27,5 +27,5 @@ const remedy = ({ status, message }: ApiError): string => {
 /** Another task has the object, with other fields. */
 export const differing = (manifest: JsonObject, task: string, conflict: ApiError): TaskError => {
   const what = `${describeObject(manifest)} is applied by the AdapterTask ${task} too, and not with the same fields`
-  return new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
+  return new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict, isWaiting: true })
 }

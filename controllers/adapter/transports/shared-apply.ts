@@ -2,7 +2,7 @@
 import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { asShared, describeObject, metadataOf } from '../run/resources/object.ts'
+import { asShared, describeObject, INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { differing } from './explain-kubernetes-errors.ts'
@@ -23,6 +23,9 @@ export class SharedApply {
   readonly #options: SharedApplyOptions
   /** The resourceVersion at which fields of the task were refused last, by uid of an object that it does not have. */
   readonly #refused = new Map<string, string>()
+
+  /** Answers to what was applied beside the first. */
+  readonly #beside = new WeakSet<JsonObject>()
 
   constructor(options: SharedApplyOptions) {
     this.#options = options
@@ -49,19 +52,21 @@ export class SharedApply {
         throw new TaskError('ApplyFailed', what, { cause: error })
       }
       const findHolder = (of: readonly AppliedField[]) => others?.find(manifest, managersIn(of), read, signal)
-      // Any writer may have overwritten what says whose the object is: a task that is not the first asks the inventories.
-      const asked = isNew ? object : share === 'Beside' ? await read() : undefined
+      // Also where the answer was lost: the others may wait for this one.
+      const has = recordedUid !== undefined || (object !== undefined && (!isNew || markOf(object) === markOf(manifest)))
+      // Any writer may have overwritten what says whose the object is: a task that is not the first for sure asks the inventories.
+      const asked = recordedUid !== undefined && share !== 'Beside' ? undefined : await read()
       const first =
-        (asked && (await others?.findAtWork(asked, signal))) ?? (await findHolder(fields.filter(isOwnership)))
+        (asked && (await others?.findAtWork(asked, signal, !has))) ?? (await findHolder(fields.filter(isOwnership)))
       if (first === undefined) {
-        // The first of the tasks that have it changes what they share, as for a new generation; the others follow it.
-        const isFirst = recordedUid !== undefined && share !== 'Beside'
-        const holder = isFirst ? undefined : await findHolder(fields)
+        // The first of the tasks that have it changes what they share, as for a new generation; the others follow it. Where none of them
+        // is the first any more, the one that comes next is: they would wait for each other. ADAPTER-125
+        const holder = has ? undefined : await findHolder(fields)
         if (holder !== undefined) throw differing(manifest, holder, error)
         return patch(manifest, true)
       }
       const shared = asShared(manifest, adapter)
-      return patch(shared, false).catch(async (conflict) => {
+      const applied = await patch(shared, false).catch(async (conflict) => {
         if (!isConflict(conflict) || isReplaced(conflict)) throw conflict
         // What another writer has taken from the first one, that one puts right, or a task that was refused would get it: it has the time until the next run.
         const waits = object !== undefined && isNew && this.#mayChange(object)
@@ -69,7 +74,14 @@ export class SharedApply {
         if (holder !== undefined) throw differing(manifest, holder, conflict)
         return patch(shared, true)
       })
+      this.#beside.add(applied)
+      return applied
     }
+  }
+
+  /** Another task is the first: whatever labels are on the object, which any writer may have put there. */
+  isBeside(answer: JsonObject): boolean {
+    return this.#beside.has(answer)
   }
 
   /** Since the run before, whose fields were refused in this state of the object, no other task has put any right. */
@@ -106,6 +118,8 @@ export class SharedApply {
     }
   }
 }
+
+const markOf = (object: JsonObject): string | undefined => metadataOf(object).annotations?.[INVENTORY_ANNOTATION]
 
 const managersIn = (fields: readonly AppliedField[]): readonly string[] => [
   ...new Set(fields.map(({ manager }) => manager)),

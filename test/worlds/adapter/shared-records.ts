@@ -38,6 +38,12 @@ export class SharedRecords {
     this.#settle(id)
   }
 
+  /** It gets another generation. */
+  change(id: ClusterId): void {
+    const record = this.#clusters.get(id)
+    if (record !== undefined) record.generation++
+  }
+
   delete(id: ClusterId): void {
     const record = this.#clusters.get(id)
     if (record === undefined || record.isDeleted) return

@@ -19,6 +19,10 @@ export interface SharedWorldOptions {
   readonly colours?: Readonly<Partial<Record<TaskName, string>>>
   /** Retention of a task, by its name. */
   readonly retention?: Readonly<Partial<Record<TaskName, TaskRunnerOptions['retention']>>>
+  /** Those that have the resources in the opposite order. */
+  readonly backwards?: readonly TaskName[]
+  /** Those that make nothing any more. */
+  readonly idle?: readonly TaskName[]
   /** Objects are created anew for a new generation. */
   readonly recreates?: boolean
 }
@@ -31,26 +35,32 @@ export const wantedBy = (task: string, cluster: string): readonly string[] => [
   `of-${task}-${cluster}`,
 ]
 
-export const resourcesOf = (task: string, { isBare, colours, recreates }: Required<SharedWorldOptions>): object[] =>
-  wantedBy(task, '{{ .event.id }}').map((name, at) => ({
+export const resourcesOf = (
+  task: TaskName,
+  { isBare, colours, recreates, backwards, idle }: Required<SharedWorldOptions>,
+): object[] => {
+  if (idle.includes(task)) return []
+  const resources = wantedBy(task, '{{ .event.id }}').map((name, at) => ({
     name: `r${at}`,
     manifest: {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name, namespace: 'n' },
-      ...(!isBare && colours[task as TaskName] !== '' && { data: { colour: colours[task as TaskName] ?? 'red' } }),
+      ...(!isBare && colours[task] !== '' && { data: { colour: colours[task] ?? 'red' } }),
     },
     ...(recreates && { recreate_on_change: true }),
     discovery: { namespace: 'n', by_name: name },
   }))
+  return backwards.includes(task) ? resources.toReversed() : resources
+}
 
 /** What happens to a request of a task's manager. */
 export interface Fault {
   readonly task: TaskName
   /** Which of its requests in this step. */
   readonly at: number
-  /** `refuse`: the next object is not applied, 403. `cut`: no answer. `kill`: no answer, and the manager ends. */
-  readonly does: 'refuse' | 'cut' | 'kill'
+  /** `refuse`: the next object is not applied, 403. `cut`: no answer. `kill`: no answer, and the manager ends. `wait`: the runs of other tasks begin and end before it is sent. */
+  readonly does: 'refuse' | 'cut' | 'kill' | 'wait'
   /** The server has done it. */
   readonly isDone: boolean
 }

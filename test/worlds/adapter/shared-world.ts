@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Access } from '#controllers/adapter/access.ts'
-import { TaskRunner } from '#controllers/adapter/daemon/task-runner.ts'
+import { TaskRunner, type TaskRunnerOptions } from '#controllers/adapter/daemon/task-runner.ts'
 import { instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
 import { parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
@@ -30,8 +30,17 @@ import {
   taskPath,
 } from './shared-tasks.ts'
 
+const once = <T>(begin: () => Promise<T>): (() => Promise<T>) => {
+  let begun: Promise<T> | undefined
+  return () => {
+    begun ??= begin()
+    return begun
+  }
+}
+
 interface Manager {
   readonly inventories: InventoryStore
+  readonly transport: Transport
   readonly runner: TaskRunner
   readonly killed: AbortController
 }
@@ -47,10 +56,13 @@ export class SharedWorld {
   readonly #appliers = new Map<string, Map<string, Run>>()
   /** Objects that were deleted although a run of another resource or task that is served had applied them. */
   readonly taken: string[] = []
-  readonly #options: Required<SharedWorldOptions>
+  /** Nothing is deleted for a resource that lives and is not selected. */
+  isHeld = false
+  #options: Required<SharedWorldOptions>
   #sent = 0
   #fault: Fault | undefined
   readonly #counts = new Map<TaskName, number>()
+  #runOthers: () => Promise<unknown> = async () => {}
 
   constructor(options: SharedWorldOptions) {
     this.#options = {
@@ -59,6 +71,8 @@ export class SharedWorld {
       colours: {},
       retention: {},
       recreates: false,
+      backwards: [],
+      idle: [],
       ...options,
     }
     const tasks = Object.keys(this.#options.tasks) as TaskName[]
@@ -72,18 +86,22 @@ export class SharedWorld {
     this.#counts.clear()
     const managers = new Map<TaskName, Manager>()
     for (const { task } of runs) managers.set(task, await this.#manager(task))
-    await Promise.all(
-      runs.map(async ({ task, cluster }) => {
-        const { runner, killed } = managers.get(task) as Manager
-        const data = { id: cluster, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${cluster}` }
-        const event = parseEvent({ specversion: '1.0', id: `${cluster}.1`, type: 'reconcile', data })
-        try {
-          await this.#current.run({ task, cluster }, () => runner.run(event, killed.signal))
-        } catch (error) {
-          if (!killed.signal.aborted) throw error
-        }
-      }),
-    )
+    const start = async ({ task, cluster }: Run) => {
+      const { runner, killed } = managers.get(task) as Manager
+      const data = { id: cluster, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${cluster}` }
+      const event = parseEvent({ specversion: '1.0', id: `${cluster}.1`, type: 'reconcile', data })
+      try {
+        await this.#current.run({ task, cluster }, () => runner.run(event, killed.signal))
+      } catch (error) {
+        if (!killed.signal.aborted) throw error
+      }
+    }
+    // While one request waits, all runs of other tasks begin and end.
+    const waiting = runs.filter(({ task }) => fault?.does === 'wait' && task === fault.task)
+    const runOthers = once(() => Promise.all(runs.filter((one) => !waiting.includes(one)).map(start)))
+    this.#runOthers = runOthers
+    await Promise.all(waiting.map(start))
+    await runOthers()
     this.#fault = undefined
   }
 
@@ -100,10 +118,32 @@ export class SharedWorld {
     })
   }
 
+  /** The tasks are changed: what they make has this colour from now on. */
+  paint(colour: string, tasks = Object.keys(this.#options.tasks)): void {
+    const changed = Object.fromEntries(tasks.map((task) => [task, colour]))
+    this.#options = { ...this.#options, colours: { ...this.#options.colours, ...changed } }
+    this.#managers.clear()
+  }
+
+  /** The task is changed while its manager runs: it makes nothing any more. */
+  idle(task: TaskName): void {
+    this.#options = { ...this.#options, idle: [...this.#options.idle, task] }
+    const manager = this.#managers.get(task)
+    if (manager !== undefined)
+      this.#managers.set(task, {
+        ...manager,
+        runner: this.#runner(task, manager.inventories, manager.transport, manager.killed),
+      })
+  }
+
   /** What it has applied stays. No run of it may come any more. */
   removeTask(task: TaskName): void {
     this.cluster.stored.delete(this.#pathOf(task))
     this.#records.settleAll()
+  }
+
+  change(id: ClusterId): void {
+    this.#records.change(id)
   }
 
   delete(id: ClusterId): void {
@@ -125,6 +165,12 @@ export class SharedWorld {
     if (found === undefined) return
     for (const field of found[1].fields.values()) field.managers.clear()
     found[1].version += 1_000_000
+  }
+
+  /** Of an object, by its name. */
+  colourOf(name: string): string | undefined {
+    const found = [...this.cluster.applied].find(([path]) => nameOf(path) === name)
+    return found?.[1].fields.get('data.colour')?.value
   }
 
   /** Two seconds go by: what was read is read anew. */
@@ -186,7 +232,7 @@ export class SharedWorld {
       keepsEmpty: true,
       clock: this.#clock,
     })
-    const manager = { inventories, killed, runner: this.#runner(task, inventories, transport, killed) }
+    const manager = { inventories, killed, transport, runner: this.#runner(task, inventories, transport, killed) }
     const fault = this.#fault
     this.#fault = undefined
     await inventories.load(killed.signal)
@@ -215,6 +261,9 @@ export class SharedWorld {
         transport,
         inventories,
         retention: this.#options.retention[task],
+        brake: {
+          of: () => ({ observe: () => {}, mayDelete: async () => !this.isHeld }),
+        } as unknown as TaskRunnerOptions['brake'] & object,
         kinds: new RestMapper({ request: async (sent: ApiRequest) => this.cluster.request(sent) } as Transport, clock),
         access: {
           environment: {},
@@ -288,8 +337,9 @@ export class SharedWorld {
     const at = this.#counts.get(task) ?? 0
     this.#counts.set(task, at + 1)
     const fault = this.#fault?.task === task && this.#fault.at === at ? this.#fault : undefined
+    if (fault?.does === 'wait') await this.#runOthers()
     const fails = () => {
-      if (fault === undefined || fault.does === 'refuse') return
+      if (fault === undefined || fault.does === 'refuse' || fault.does === 'wait') return
       if (fault.does === 'kill') killed.abort(new Error('killed'))
       signal.throwIfAborted()
       throw new NetworkError('request', new Error('cut'))

@@ -14,10 +14,10 @@ import { toOrderedResource } from './delete.ts'
 import { deleteObject } from './delete-object.ts'
 import { type DeletionOrder, decideDeletionOrder } from './deletion-order.ts'
 import { type LocatedObject, locate, preferOwn } from './deletion-unit.ts'
-import { describeObject, isTerminating } from './object.ts'
+import { describeObject, INVENTORY_ANNOTATION, isTerminating, resumedAnnotation } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
-import { renderLookup, renderTarget, withMark } from './render-resource.ts'
-import { pruneSuperseded } from './sweep.ts'
+import { renderLookup, renderTarget, withAnnotations } from './render-resource.ts'
+import { hearOthers, pruneSuperseded } from './sweep.ts'
 
 /** Applies until one fails, and then takes away what is superseded: ADAPTER-67. @throws the signal's reason */
 export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
@@ -33,6 +33,8 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     return state.fail('resources', '', error)
   }
   for (const resource of resources) {
+    // What another task may wait for, or two would wait for each other: ADAPTER-125.
+    if (state.failed && !isShared(resource, context)) continue
     await state.budget.giveTurn()
     context.signal.throwIfAborted()
     let lookup: Lookup | undefined
@@ -44,11 +46,16 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     } catch (error) {
       state.fail('resources', resource.name, error)
       recordStep(state, resource.name, 'failed', lookup, messageOf(error))
-      return
+      const isWaiting = error instanceof TaskError && error.isWaiting
+      if (!isWaiting || !(await hearOthers(state, context))) return
     }
   }
-  await pruneSuperseded(work.applied, state, context)
+  if (!state.failed) await pruneSuperseded(work.applied, state, context)
 }
+
+/** Another task has an object of it too. */
+const isShared = ({ name }: TaskResource, { inventory }: RunContext): boolean =>
+  [...inventory.entries.values()].some(({ resource, share }) => resource === name && share !== undefined)
 
 interface ApplyWork {
   readonly state: RunState
@@ -175,6 +182,7 @@ const deleteOwn = async (
 ): Promise<ApplyOutcome> => {
   const { transports, inventory, signal } = work.context
   if (own.length === 0) return { action: 'gone', objects: [] }
+  await inventory.hear(signal)
   for (const one of own) {
     if (isTerminating(one.object)) continue
     const outcome = await deleteObject(one, resource.policy, work.context)
@@ -202,8 +210,14 @@ const applyAndFind = async (
   const onShared = (seen: NonNullable<typeof share>) => {
     seenShare = seen
   }
-  const marked = { ...withMark(target, mark), onShared }
+  // A task that deletes the object in the state in which this one was about to leave it meets a conflict.
+  const resumed = inventory.isResumed(keyOfEntry(entry)) && {
+    [resumedAnnotation(state.task.adapter.name)]: inventory.version,
+  }
+  const marked = { ...withAnnotations(target, { [INVENTORY_ANNOTATION]: mark, ...resumed }), onShared }
   const object = await transport.apply({ ...marked, recordedUid, share }, signal).catch(async (error) => {
+    const isBeside = error instanceof TaskError && error.isWaiting && recordedUid !== undefined
+    if (isBeside) inventory.noteShared(keyOfEntry(entry), 'Beside')
     if (!(error instanceof ObjectReplacedError)) throw error
     await inventory.renew(entry, signal)
     return transport.apply(marked, signal)

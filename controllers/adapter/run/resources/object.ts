@@ -43,6 +43,9 @@ export const generationOf = (object: JsonObject): number => {
   return Number.isFinite(generation) ? generation : 0
 }
 
+/** On an object that the adapter was about to leave, for one apply: ADAPTER-124. */
+export const resumedAnnotation = (adapter: string): string => `resumed.muster.dev/${adapter}`
+
 /** On another adapter's object: this adapter applies it too, also when it adds nothing else. */
 export const sharedLabel = (adapter: string): string => `${SHARED_LABEL_PREFIX}${adapter}`
 

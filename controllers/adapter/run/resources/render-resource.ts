@@ -6,7 +6,7 @@ import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
 import { TaskError } from '../task-error.ts'
-import { ADAPTER_LABEL, GENERATION_ANNOTATION, INVENTORY_ANNOTATION, metadataOf } from './object.ts'
+import { ADAPTER_LABEL, GENERATION_ANNOTATION, metadataOf } from './object.ts'
 
 /** What our labels and annotations say. */
 export interface OwnerLabels {
@@ -119,11 +119,11 @@ const withOwnerLabels = (document: JsonObject, { adapter, event, generation }: O
   }
 }
 
-/** With the mark of the inventory that has it. What goes to an HTTP service has none. */
-export const withMark = (target: Target, mark: string): Target => {
+/** With what is known of it only when it is applied. What goes to an HTTP service has no annotations. */
+export const withAnnotations = (target: Target, more: Readonly<Record<string, string>>): Target => {
   if (target.transport.kind === 'http') return target
   const { manifest } = target
-  const annotations = { ...metadataOf(manifest).annotations, [INVENTORY_ANNOTATION]: mark }
+  const annotations = { ...metadataOf(manifest).annotations, ...more }
   return { ...target, manifest: { ...manifest, metadata: { ...(manifest.metadata as JsonObject), annotations } } }
 }
 

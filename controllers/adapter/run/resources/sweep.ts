@@ -35,7 +35,18 @@ export const pruneSuperseded = async (
   const isSuperseded = ({ resource }: InventoryObject, key: string) =>
     !applied.has(key) && (!named.has(resource) || renewed.has(resource))
   if (![...context.inventory.entries].some(([key, entry]) => isSuperseded(entry, key))) return
-  await sweep(isSuperseded, state, context)
+  if (await hearOthers(state, context)) await sweep(isSuperseded, state, context)
+}
+
+/** What others have written into the inventory. @returns false when it can't be read, which is recorded as a failure */
+export const hearOthers = async (state: RunState, { inventory, signal }: RunContext): Promise<boolean> => {
+  try {
+    await inventory.hear(signal)
+    return true
+  } catch (error) {
+    state.fail('resources', '', error)
+    return false
+  }
 }
 
 const sweep = async (
