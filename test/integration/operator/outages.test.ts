@@ -70,10 +70,14 @@ describe('the operator outlives', () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
-    await the.run([follower('expired')], { transport })
+    const calls: string[] = []
+    await the.run([follower('expired', calls)], { transport })
     await the.create('one', { size: 1 })
     await the.create('goes', { size: 1 })
-    await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(1))
+    await eventually(() => expect(calls.toSorted()).toEqual(['goes 1', 'goes 1', 'one 1', 'one 1']))
+    // What is told last does not change any more, so that the watch would go on from there.
+    await the.create('same', { size: 1 })
+    await eventually(() => expect(calls.slice(4)).toEqual(['same 1', 'same 1']))
     let expired = 0
     proxy.decide(({ path }) => {
       if (!path.includes('watch=true') || !path.includes('resourceVersion=')) return 'pass'
