@@ -288,19 +288,9 @@ test('attack: who acts as a manager that may make Secrets anywhere has one fille
 test('attack: who acts as a manager that serves a webhook puts a Secret where another program looks for its own', async () => {
   const { plane, namespace } = world
   const adapter = `system:serviceaccount:${namespace}:hyperfleet-adapter`
-  await plane.kubectl(
-    ...['create', 'role', 'makes-secrets', '--verb=create', '--resource=secrets', `--namespace=${namespace}`],
-  )
-  await plane.kubectl(
-    ...[
-      'create',
-      'rolebinding',
-      'makes-secrets',
-      '--role=makes-secrets',
-      `--user=${adapter}`,
-      `--namespace=${namespace}`,
-    ],
-  )
+  const bound = [`--namespace=${namespace}`, 'makes-secrets']
+  await plane.kubectl('create', 'role', '--verb=create', '--resource=secrets', ...bound)
+  await plane.kubectl('create', 'rolebinding', '--role=makes-secrets', `--user=${adapter}`, ...bound)
   const create = (...metadata: readonly string[]): Promise<string> =>
     plane
       .kubectl('create', 'secret', 'generic', ...metadata, `--namespace=${namespace}`, `--as=${adapter}`)
