@@ -35,7 +35,6 @@ export class FleetState extends FleetQueries {
   /** Deployments that a person deleted, with their uid, while keys of them may be left. */
   readonly #deletedByPerson = new Map<string, string>()
   readonly #disputed = new DisputedEntries()
-  #keys = 0
 
   /** The keys of fleet-desired at the start. @returns what is malformed, to be logged and counted */
   seed(keys: Iterable<KeyUpdate>): readonly MalformedEntry[] {
@@ -44,7 +43,7 @@ export class FleetState extends FleetQueries {
 
   /** How many keys fleet-desired has. */
   get keyCount(): number {
-    return this.#keys
+    return this.facts.entries.keys
   }
 
   /** Also when only its rollout or its revisions changed. */
@@ -205,11 +204,13 @@ export class FleetState extends FleetQueries {
         this.#rematch(state)
         return
       }
-      if (state.entry === undefined) this.#keys += 1
+      if (state.entry === undefined) this.facts.entries.keyWritten(state.deployment)
       this.noRoom.delete(state)
       state.entryRevision = revision
       const { entry, problem } = this.facts.readEntry(state, { ...update, bytes }, isSeeded)
       state.entry = entry
+      // Also when another is put in its place at once: that one waits anew.
+      if (entry.isVerified) this.#disputed.delete(state)
       this.#rematch(state)
       if (problem !== undefined) throw problem
     })
@@ -262,7 +263,7 @@ export class FleetState extends FleetQueries {
     const { key, entryRevision: revision } = state
     const decision = decideWrite(this.slots.factsOf(state))
     if (decision.do !== 'Put') this.noRoom.delete(state)
-    const mustWait = decision.do === 'Put' && decision.isDisputed === true
+    const mustWait = decision.do === 'Put' ? decision.isDisputed === true : this.#isDisputedDeletion(state)
     if (!mustWait) this.#disputed.delete(state)
     switch (decision.do) {
       case 'Nothing':
@@ -275,6 +276,7 @@ export class FleetState extends FleetQueries {
       case 'Delete':
         // A Deployment that has its slot comes in its place, or a person deleted it: both are declared.
         if (state.wasWanted && (state.isMatched || this.#isDeletedByPerson(state))) {
+          if (mustWait && !this.#disputed.hasWaited(state)) return undefined
           state.lastSigned = undefined
           return { kind: 'Delete', key, revision }
         }
@@ -283,16 +285,32 @@ export class FleetState extends FleetQueries {
     }
   }
 
-  /** A person deleted the Deployment that the entry is of, and not another one of the same name. */
-  #isDeletedByPerson({ deployment: key, entry }: PlacementState): boolean {
-    const deployment = this.facts.deployments.get(key)
-    const uid = deployment?.isDeletedByPerson === true ? deployment.uid : this.#deletedByPerson.get(key)
+  /** A person deleted the Deployment that the entry is of, and not another one of the same name, as far as it is known of which it is. */
+  #isDeletedByPerson(state: PlacementState): boolean {
+    const { entry } = state
+    const uid = this.#uidDeletedByPerson(state)
     // What a later release wrote can't be read, and the finalizer waits for it.
-    return uid !== undefined && (entry?.isOfLaterRelease === true || entry?.desired?.payload.owner.uid === uid)
+    const isLeft = entry?.isOfLaterRelease === true || entry?.isVerified === false
+    return uid !== undefined && (isLeft || entry?.desired?.payload.owner.uid === uid)
+  }
+
+  #uidDeletedByPerson({ deployment: key }: PlacementState): string | undefined {
+    const deployment = this.facts.deployments.get(key)
+    return deployment?.isDeletedByPerson === true ? deployment.uid : this.#deletedByPerson.get(key)
+  }
+
+  /** It says that it is of another one than a person deleted: of the next one, if an operator that signs nothing knows of that already. FLEET-106. */
+  #isDisputedDeletion(state: PlacementState): boolean {
+    const { entry, isMatched } = state
+    const owner = entry?.desired?.payload.owner
+    const deleted = this.#uidDeletedByPerson(state)
+    return (
+      entry?.isVerified === false && !isMatched && deleted !== undefined && owner !== undefined && owner.uid !== deleted
+    )
   }
 
   #forgetEntry(state: PlacementState, revision: number): void {
-    if (state.entry !== undefined) this.#keys -= 1
+    if (state.entry !== undefined) this.facts.entries.keyDeleted(state.deployment)
     state.entry = undefined
     state.entryRevision = revision
     state.wasWanted = false
