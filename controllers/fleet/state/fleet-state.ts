@@ -14,6 +14,7 @@ import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/
 import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { decideWrite } from './decide-write.ts'
+import { DeletedDeployments } from './deleted-deployments.ts'
 import { DisputedEntries } from './disputed-entries.ts'
 import { FleetQueries } from './fleet-queries.ts'
 import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
@@ -32,8 +33,7 @@ export class FleetState extends FleetQueries {
   readonly #dirtyDevices = new Set<string>()
   /** Their keys may be needed by nothing any more. */
   readonly #unneeded = new Set<PlacementState>()
-  /** Deployments that a person deleted, with their uid, while keys of them may be left. */
-  readonly #deletedByPerson = new Map<string, string>()
+  readonly #deletedByPerson = new DeletedDeployments(this.facts)
   readonly #disputed = new DisputedEntries()
 
   /** The keys of fleet-desired at the start. @returns what is malformed, to be logged and counted */
@@ -51,7 +51,7 @@ export class FleetState extends FleetQueries {
     const { deployments, devices, placements } = this.facts
     this.#markCompetitorsChanged(deployment.key)
     deployments.set(deployment.key, deployment)
-    this.#deletedByPerson.delete(deployment.key)
+    this.#deletedByPerson.remove(deployment.key)
     for (const device of devices.values()) this.facts.addIfSelected(deployment, device)
     for (const state of placements.ofDeployment(deployment.key)) this.#rematch(state)
     this.#dirtyDeployments.add(deployment.key)
@@ -60,7 +60,7 @@ export class FleetState extends FleetQueries {
   /** @param deletedUid Its uid when a person deleted it; undefined when it is not there any more for an unknown reason. */
   deploymentDeleted(key: string, deletedUid?: string): void {
     this.#markCompetitorsChanged(key)
-    if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.set(key, deletedUid)
+    if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.add(key, deletedUid)
     if (!this.facts.deployments.delete(key) && deletedUid === undefined) return
     for (const state of this.facts.placements.ofDeployment(key)) this.#unmatch(state)
     this.#dirtyDeployments.delete(key)
@@ -185,7 +185,7 @@ export class FleetState extends FleetQueries {
       const { key, placement, deployment, entry, isMatched, wasWanted } = state
       // Another operator may know why a key is there: this one deletes what it has seen needed, and what it found at the start.
       const isOwn = (wasWanted || entry?.isSeeded === true) && !isLeftToLaterRelease(entry)
-      if (entry === undefined || isMatched || !isOwn || this.#isDeletedByPerson(state)) {
+      if (entry === undefined || isMatched || !isOwn || this.#deletedByPerson.isLeft(state)) {
         this.#unneeded.delete(state)
         return []
       }
@@ -244,7 +244,7 @@ export class FleetState extends FleetQueries {
 
   #markOneChanged(state: PlacementState): void {
     const deployment = this.facts.deployments.get(state.deployment)
-    if (state.entry !== undefined && (state.isMatched || this.#isDeletedByPerson(state))) state.wasWanted = true
+    if (state.entry !== undefined && (state.isMatched || this.#deletedByPerson.isLeft(state))) state.wasWanted = true
     if (state.isMatched) state.lastSlot = this.facts.slotOf(state)
     if (deployment !== undefined) this.#dirtyDeployments.add(state.deployment)
     this.slots.markChanged(state)
@@ -263,7 +263,7 @@ export class FleetState extends FleetQueries {
     const { key, entryRevision: revision } = state
     const decision = decideWrite(this.slots.factsOf(state))
     if (decision.do !== 'Put') this.noRoom.delete(state)
-    const mustWait = decision.do === 'Put' ? decision.isDisputed === true : this.#isDisputedDeletion(state)
+    const mustWait = decision.do === 'Put' ? decision.isDisputed === true : this.#deletedByPerson.isDisputed(state)
     if (!mustWait) this.#disputed.delete(state)
     switch (decision.do) {
       case 'Nothing':
@@ -275,7 +275,7 @@ export class FleetState extends FleetQueries {
         return { kind: 'Put', key, bytes: decision.bytes, revision }
       case 'Delete':
         // A Deployment that has its slot comes in its place, or a person deleted it: both are declared.
-        if (state.wasWanted && (state.isMatched || this.#isDeletedByPerson(state))) {
+        if (state.wasWanted && (state.isMatched || this.#deletedByPerson.isLeft(state))) {
           if (mustWait && !this.#disputed.hasWaited(state)) return undefined
           state.lastSigned = undefined
           return { kind: 'Delete', key, revision }
@@ -283,30 +283,6 @@ export class FleetState extends FleetQueries {
         this.#unneeded.add(state)
         return undefined
     }
-  }
-
-  /** A person deleted the Deployment that the entry is of, and not another one of the same name, as far as it is known of which it is. */
-  #isDeletedByPerson(state: PlacementState): boolean {
-    const { entry } = state
-    const uid = this.#uidDeletedByPerson(state)
-    // What a later release wrote can't be read, and the finalizer waits for it.
-    const isLeft = entry?.isOfLaterRelease === true || entry?.isVerified === false
-    return uid !== undefined && (isLeft || entry?.desired?.payload.owner.uid === uid)
-  }
-
-  #uidDeletedByPerson({ deployment: key }: PlacementState): string | undefined {
-    const deployment = this.facts.deployments.get(key)
-    return deployment?.isDeletedByPerson === true ? deployment.uid : this.#deletedByPerson.get(key)
-  }
-
-  /** It says that it is of another one than a person deleted: of the next one, if an operator that signs nothing knows of that already. FLEET-106. */
-  #isDisputedDeletion(state: PlacementState): boolean {
-    const { entry, isMatched } = state
-    const owner = entry?.desired?.payload.owner
-    const deleted = this.#uidDeletedByPerson(state)
-    return (
-      entry?.isVerified === false && !isMatched && deleted !== undefined && owner !== undefined && owner.uid !== deleted
-    )
   }
 
   #forgetEntry(state: PlacementState, revision: number): void {
