@@ -12,7 +12,7 @@ import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
 import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
 import { ServerSideApply } from './server-side-apply.ts'
-import { SharedApply, type SharedApplyOptions } from './shared-apply.ts'
+import { type Patched, SharedApply, type SharedApplyOptions } from './shared-apply.ts'
 import { isAppliedByOthers, managersOf, type OwnManagers, ownManagers } from './shared-objects.ts'
 import {
   type DeletionOutcome,
@@ -90,10 +90,10 @@ export class KubernetesTransport implements ResourceTransport {
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const patched = await this.#patchRecorded(resource, target, signal)
+    const { object: patched, isBeside } = await this.#patchRecorded(resource, target, signal)
     const isJoined = await this.#shared.join(resource, patched, target, signal)
     const applied = await this.#server.dropFormer(resource, patched, signal)
-    if (this.#shared.isBeside(patched)) target.onShared?.('Beside')
+    if (isBeside) target.onShared?.('Beside')
     else if (isJoined || this.isShared(applied)) target.onShared?.('First')
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
@@ -101,7 +101,7 @@ export class KubernetesTransport implements ResourceTransport {
   }
 
   /** What the inventory has is meant, and not what came under its name since. @throws ObjectReplacedError. ADAPTER-120 */
-  async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<JsonObject> {
+  async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<Patched> {
     const { manifest, recordedUid: uid } = target
     if (uid === undefined) return this.#shared.patch(resource, target, signal)
     const recorded = { ...manifest, metadata: { ...(manifest.metadata as JsonObject), uid } }
