@@ -133,7 +133,7 @@ const run = (
   fault,
 })
 
-/** Histories that were found once: readings of a second before, and runs that are cut in the middle of what they leave again. */
+/** Histories that were found once: readings of a second before, runs that are cut in the middle of what they leave again, an object that goes while another joins it. */
 const FOUND = [
   {
     history: {
@@ -197,6 +197,34 @@ const FOUND = [
     ending: ['left', 'right'] as const,
     isRemoved: false,
     readsAll: true,
+  },
+  {
+    history: {
+      steps: [
+        run(
+          [
+            { task: 'left', cluster: 'c1' },
+            { task: 'right', cluster: 'c2' },
+            { task: 'far', cluster: 'c1' },
+          ],
+          { task: 'left', at: 0, does: 'wait', isDone: false },
+        ),
+        { does: 'select' as const, task: 'left' as const, cluster: 'c1' as const, isSelected: false },
+        run(
+          [
+            { task: 'left', cluster: 'c1' },
+            { task: 'right', cluster: 'c1' },
+          ],
+          { task: 'right', at: 10, does: 'kill', isDone: false },
+        ),
+      ],
+      isBare: false,
+      delays: [1],
+      lives: [],
+    },
+    ending: ['left', 'right'] as const,
+    isRemoved: false,
+    readsAll: false,
   },
 ]
 

@@ -6,7 +6,7 @@ import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
+import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel, withUid } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
@@ -104,9 +104,8 @@ export class KubernetesTransport implements ResourceTransport {
   async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<Patched> {
     const { manifest, recordedUid: uid } = target
     if (uid === undefined) return this.#shared.patch(resource, target, signal)
-    const recorded = { ...manifest, metadata: { ...(manifest.metadata as JsonObject), uid } }
     try {
-      return await this.#shared.patch(resource, { ...target, manifest: recorded }, signal)
+      return await this.#shared.patch(resource, { ...target, manifest: withUid(manifest, uid) }, signal)
     } catch (error) {
       if (error instanceof ApiError && isReplaced(error)) throw new ObjectReplacedError()
       throw error

@@ -1,8 +1,8 @@
 /** Applies objects that other tasks may have too: ADAPTER-88, ADAPTER-112, ADAPTER-122. */
-import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { asShared, describeObject, INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
+import { asShared, describeObject, INVENTORY_ANNOTATION, metadataOf, withUid } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { differing } from './explain-kubernetes-errors.ts'
@@ -74,8 +74,11 @@ export class SharedApply {
         if (holder !== undefined) throw differing(manifest, holder, error)
         return patch(manifest, true)
       }
-      const shared = asShared(manifest, adapter)
+      // What is applied beside another one has no mark, so it makes no object: nothing would show whose that is.
+      const shared = asShared(withUid(manifest, recordedUid ?? metadataOf(asked ?? {}).uid), adapter)
       return await patch(shared, false, true).catch(async (conflict) => {
+        if (!(conflict instanceof ApiError)) throw conflict
+        if (isReplaced(conflict) && recordedUid === undefined) return patch(manifest, false)
         if (!isConflict(conflict) || isReplaced(conflict)) throw conflict
         // What another writer has taken from the first one, that one puts right, or a task that was refused would get it: it has the time until the next run.
         const waits = object !== undefined && isNew && this.#mayChange(object)
