@@ -50,7 +50,7 @@ test.for([
   ['services/hyperfleet-api/search/tokenize.ts', 'MAX_SEARCH_CHARS = 4096', '4,096 characters'],
   ['services/hyperfleet-api/search/parse-search.ts', 'MAX_TESTS = 100', '100 comparisons'],
   ['services/hyperfleet-api/search/parse-search.ts', 'MAX_DEPTH = 50', 'depth of 50'],
-  ['services/hyperfleet-api/http/routes/events.ts', 'DEFAULT_MAX_DELIVERIES = 10', '| 10, with growing pauses'],
+  ['services/hyperfleet-api/http/routes/consumers.ts', 'DEFAULT_MAX_DELIVERIES = 10', '| 10, with growing pauses'],
   ['controllers/adapter/run/resources/render-resource.ts', 'MAX_MANIFEST_CHARS = 1024 * 1024', '1 MiB'],
   ['controllers/adapter/runs/truncate-trace.ts', 'MAX_TRACE_CHARS = 32_768', '32,768 characters'],
   ['controllers/adapter/runs/run-history.ts', 'MAX_RUNS_PER_TASK = 50', '50 of a task'],
