@@ -52,7 +52,7 @@ export const log = () =>
   Type.Optional(
     Type.Object(
       {
-        message: Type.Optional(template('What is logged.')),
+        message: Type.Optional(template('Text of the log line.')),
         level: Type.Optional(
           Type.Enum(['debug', 'info', 'warn', 'warning', 'error'], { description: 'How loud; info when left out.' }),
         ),
@@ -105,7 +105,7 @@ export const apiCall = (description: string) =>
       ),
       base_delay: duration('The first pause between tries; 1s when left out.'),
       max_delay: duration('The longest pause between tries; 30s when left out.'),
-      body: Type.Optional(template('What is sent.')),
+      body: Type.Optional(template('Body of the request.')),
       headers: headers(),
     },
     { description },
