@@ -22,10 +22,10 @@ const KEEP_ALIVE_MS = 60_000
 export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFunction | undefined) => {
   let current: (Connections & { readonly tls: TlsMaterial }) | undefined
 
-  const pool = (tls: TlsMaterial, options: Agent.Options): Dispatcher => {
+  const pool = (tls: ConnectionOptions, options: Agent.Options): Dispatcher => {
     // HTTP/2 stays off: undici would choose it with Go servers, and long watches over it leaked memory in pepr's soak.
     const common = { ...options, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS }
-    const connect = { ...contextOf(tls), keepAlive: true, keepAliveInitialDelay: 30_000, ...(lookup && { lookup }) }
+    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000, ...(lookup && { lookup }) }
     return proxyUrl === undefined
       ? new Agent({ ...common, connect })
       : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect })
@@ -35,7 +35,8 @@ export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFuncti
     over(tls: TlsMaterial): Connections {
       if (current?.tls === tls) return current
       const former = current
-      current = { tls, requests: pool(tls, { connections: REQUEST_CONNECTIONS }), streams: pool(tls, {}) }
+      const shared = contextOf(tls)
+      current = { tls, requests: pool(shared, { connections: REQUEST_CONNECTIONS }), streams: pool(shared, {}) }
       if (former !== undefined)
         detach(
           'closing connections with older credentials',

@@ -2,6 +2,7 @@
 import { hintAt } from '#lib/text/nearest.ts'
 import { type Binding, parseBinding } from '../binding.ts'
 import { parseDuration } from '../model/duration.ts'
+import { isNamespaceName } from '../model/namespace.ts'
 
 const quoted = (text: string) => JSON.stringify(text)
 
@@ -16,9 +17,9 @@ export const objectName = (value: string): string => {
   throw new Error(`${quoted(value)} is not an object's name: write lower-case letters, digits, "-" and "."`)
 }
 
-/** The name of a namespace. Kubernetes: RFC 1123 label. */
+/** The name of a namespace. */
 export const namespaceName = (value: string): string => {
-  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value
+  if (isNamespaceName(value)) return value
   throw new Error(
     `${quoted(value)} is not a namespace's name: write at most 63 lower-case letters, digits and inner hyphens`,
   )

@@ -1,5 +1,10 @@
 import type { KubeObject } from './resource.ts'
 
+/** Kubernetes: names of namespaces are labels of RFC 1123. */
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+export const isNamespaceName = (text: string): boolean => NAME.test(text)
+
 /**
  * Whether this is the namespace that the object was made in. One that is gone, or younger than the object, is not: its own was ended by force, as
  * people do when a namespace does not end, and perhaps made again since.

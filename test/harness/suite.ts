@@ -14,6 +14,7 @@ import { kubectl } from '#hack/cluster/kubectl.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { DEVELOPER } from '#hack/muster/api.ts'
+import { writeSigningKey } from '#hack/muster/signing.ts'
 import { hyperfleetToken } from '#hack/muster/tokens.ts'
 import type { Nats } from '#hack/nats/nats.ts'
 import type { Postgres } from '#hack/postgres/postgres.ts'
@@ -50,6 +51,8 @@ export interface SuiteOptions {
   readonly machines?: Readonly<Record<string, string>>
   /** Machines that reach NATS by a network of their own, and have clocks of their own. */
   readonly region?: readonly string[]
+  /** Whether entries for machines are signed, and these take no others; false when undefined. */
+  readonly signs?: boolean
 }
 
 /** A suite that runs. Stop it, or take it with `await using`. */
@@ -96,7 +99,7 @@ const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
 /** Starts it and waits until every process works. @throws Error with the last lines of the log of the one that does not */
 export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
-  const { cluster: plane, applies = true, database = 'sqlite', machines = {}, region = [] } = options
+  const { cluster: plane, applies = true, database = 'sqlite', machines = {}, region = [], signs = false } = options
   const managers = options.managers ?? (Object.keys(MANAGERS) as ManagerName[])
   await using stack = new AsyncDisposableStack()
   const scratch = await temporaryFolder('suite')
@@ -121,6 +124,7 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     logs,
     natsUrl: nats.url,
     clockFile: join(scratch, 'clock'),
+    signing: signs ? await writeSigningKey(scratch) : undefined,
   }
   const skewClocks = (milliseconds: number) => writeFile(place.clockFile, String(milliseconds))
   await skewClocks(0)

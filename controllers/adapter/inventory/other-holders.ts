@@ -150,18 +150,19 @@ export class OtherHolders {
    * A task of another namespace that has the object, or may have it. ADAPTER-112.
    * @param managers field managers that are on it
    * @param read the object as it is there
-   * @param isNew the task has not had it before. @throws what the API server failed with
+   * @param isNew the task has not had it before
+   * @param mayLag what inventories had a second ago does: they are read again before the object counts as the task's. @throws what the API server failed with
    */
   findElsewhere(
     manifest: JsonObject,
     managers: readonly string[],
     read: () => Promise<JsonObject | undefined>,
     signal: AbortSignal,
-    isNew = false,
+    { isNew = false, mayLag = false }: { readonly isNew?: boolean; readonly mayLag?: boolean } = {},
   ): Promise<HolderElsewhere | undefined> {
     const { api, namespace } = this.#options
     const recordedIn = (elsewhere: string) => this.#recorded.next(elsewhere, signal)
-    const recordedEverywhere = () => (isNew ? this.#everywhere.recent('', signal) : this.#everywhere.next('', signal))
+    const recordedEverywhere = () => (mayLag ? this.#everywhere.recent('', signal) : this.#everywhere.next('', signal))
     const others = { api: api.withLimits({ signal }), namespace, recordedIn, recordedEverywhere }
     return findHolderElsewhere(manifest, managers, read, others, isNew)
   }

@@ -95,6 +95,17 @@ export class RunState {
     this.failures.push({ phase, step, reason: error.reason, message: this.redactor.redactText(error.message) })
   }
 
+  /** What can't be done is a failure of the run. @returns whether it was done @throws what is no failure of the task */
+  async attempt(phase: Phase, work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      this.fail(phase, '', error)
+      return false
+    }
+  }
+
   /** The names are the Go adapter's. ADAPTER-16. */
   #adapter(): JsonObject {
     const [first] = this.failures

@@ -83,7 +83,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     const isFinal = state.isDeleted && (state.resource === undefined || isMarkedDeleted(state.resource))
     // Before it is reported: were it forgotten, the record would wait for this adapter once the task does not select it.
     if (context.selection !== undefined && context.inventory.mark === undefined && !isFinal)
-      await writeDown(state, () => context.inventory.intend([], context.signal))
+      await state.attempt('resources', () => context.inventory.intend([], context.signal))
     context.released?.delete(event.data.id)
     const saving = isFinal ? undefined : saveInventory(context)
     const [{ isReported, report, absence }] = await Promise.all([reportOutcome(state, remaining, context), saving])
@@ -99,15 +99,6 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   }
 }
 
-/** A run that can't write it down fails. */
-const writeDown = async (state: RunState, write: () => Promise<unknown>): Promise<void> => {
-  try {
-    await write()
-  } catch (error) {
-    state.fail('resources', '', error)
-  }
-}
-
 /** Phases 1 to 3. @returns what a deletion still waits for */
 const runPhases = async (
   state: RunState,
@@ -117,7 +108,8 @@ const runPhases = async (
   await readResource(state, context, isSelected)
   // Also where the run ends before it comes to these objects: another task would delete them. ADAPTER-124
   const isKept = !state.failed && !isMarkedDeleted(state.resource)
-  if (isKept && context.inventory.resumeAll()) await writeDown(state, () => context.inventory.save(context.signal))
+  if (isKept && context.inventory.resumeAll())
+    await state.attempt('resources', () => context.inventory.save(context.signal))
   if (!state.failed) await readParams(state, context)
   if (state.failed) return recordedNames(state, context)
   await checkPreconditions(state, context)

@@ -6,13 +6,13 @@ import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
+import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel, withUid } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explained } from './explain-kubernetes-errors.ts'
 import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
 import { ServerSideApply } from './server-side-apply.ts'
-import { SharedApply, type SharedApplyOptions } from './shared-apply.ts'
+import { type Patched, SharedApply, type SharedApplyOptions } from './shared-apply.ts'
 import { isAppliedByOthers, managersOf, type OwnManagers, ownManagers } from './shared-objects.ts'
 import {
   type DeletionOutcome,
@@ -90,10 +90,10 @@ export class KubernetesTransport implements ResourceTransport {
     const { namespace } = metadataOf(manifest)
     requireNamespace(name, resource, namespace)
     this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const patched = await this.#patchRecorded(resource, target, signal)
+    const { object: patched, isBeside } = await this.#patchRecorded(resource, target, signal)
     const isJoined = await this.#shared.join(resource, patched, target, signal)
     const applied = await this.#server.dropFormer(resource, patched, signal)
-    if (this.#shared.isBeside(patched)) target.onShared?.('Beside')
+    if (isBeside) target.onShared?.('Beside')
     else if (isJoined || this.isShared(applied)) target.onShared?.('First')
     this.#noteShared(resource, applied)
     this.#options.onApplied?.(applied)
@@ -101,12 +101,11 @@ export class KubernetesTransport implements ResourceTransport {
   }
 
   /** What the inventory has is meant, and not what came under its name since. @throws ObjectReplacedError. ADAPTER-120 */
-  async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<JsonObject> {
+  async #patchRecorded(resource: Resource, target: Target, signal: AbortSignal): Promise<Patched> {
     const { manifest, recordedUid: uid } = target
     if (uid === undefined) return this.#shared.patch(resource, target, signal)
-    const recorded = { ...manifest, metadata: { ...(manifest.metadata as JsonObject), uid } }
     try {
-      return await this.#shared.patch(resource, { ...target, manifest: recorded }, signal)
+      return await this.#shared.patch(resource, { ...target, manifest: withUid(manifest, uid) }, signal)
     } catch (error) {
       if (error instanceof ApiError && isReplaced(error)) throw new ObjectReplacedError()
       throw error

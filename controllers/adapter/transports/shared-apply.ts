@@ -1,8 +1,8 @@
 /** Applies objects that other tasks may have too: ADAPTER-88, ADAPTER-112, ADAPTER-122. */
-import { isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
-import { asShared, describeObject, INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
+import { asShared, describeObject, INVENTORY_ANNOTATION, metadataOf, withUid } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { differing } from './explain-kubernetes-errors.ts'
@@ -19,13 +19,16 @@ export interface SharedApplyOptions {
   get(resource: Resource, name: string, namespace: string | undefined, signal: AbortSignal): Promise<JsonObject>
 }
 
+export interface Patched {
+  readonly object: JsonObject
+  /** Another task is the first: whatever labels are on the object, which any writer may have put there. */
+  readonly isBeside: boolean
+}
+
 export class SharedApply {
   readonly #options: SharedApplyOptions
   /** The resourceVersion at which fields of the task were refused last, by uid of an object that it does not have. */
   readonly #refused = new Map<string, string>()
-
-  /** Answers to what was applied beside the first. */
-  readonly #beside = new WeakSet<JsonObject>()
 
   constructor(options: SharedApplyOptions) {
     this.#options = options
@@ -35,9 +38,12 @@ export class SharedApply {
    * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
    * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97, ADAPTER-112.
    */
-  async patch(resource: Resource, { manifest, recordedUid, share }: Target, signal: AbortSignal): Promise<JsonObject> {
+  async patch(resource: Resource, { manifest, recordedUid, share }: Target, signal: AbortSignal): Promise<Patched> {
     const { adapter, others, server } = this.#options
-    const patch = (body: JsonObject, force: boolean) => server.patch(resource, body, force, signal)
+    const patch = async (body: JsonObject, force: boolean, isBeside = false): Promise<Patched> => ({
+      object: await server.patch(resource, body, force, signal),
+      isBeside,
+    })
     try {
       return await patch(manifest, false)
     } catch (error) {
@@ -46,7 +52,10 @@ export class SharedApply {
       const fields = conflictingFields(error)
       const object = recordedUid === undefined && others !== undefined ? await read() : undefined
       const isNew = object !== undefined && others?.isOwn(object) === false
-      const elsewhere = await others?.findElsewhere(manifest, managersIn(fields), read, signal, isNew)
+      const elsewhere = await others?.findElsewhere(manifest, managersIn(fields), read, signal, {
+        isNew,
+        mayLag: isNew,
+      })
       if (elsewhere !== undefined) {
         const what = `${describeObject(manifest)} can't be applied: ${elsewhere.description}`
         throw new TaskError('ApplyFailed', what, { cause: error })
@@ -65,23 +74,19 @@ export class SharedApply {
         if (holder !== undefined) throw differing(manifest, holder, error)
         return patch(manifest, true)
       }
-      const shared = asShared(manifest, adapter)
-      const applied = await patch(shared, false).catch(async (conflict) => {
+      // What is applied beside another one has no mark, so it makes no object: nothing would show whose that is.
+      const shared = asShared(withUid(manifest, recordedUid ?? metadataOf(asked ?? {}).uid), adapter)
+      return await patch(shared, false, true).catch(async (conflict) => {
+        if (!(conflict instanceof ApiError)) throw conflict
+        if (isReplaced(conflict) && recordedUid === undefined) return patch(manifest, false)
         if (!isConflict(conflict) || isReplaced(conflict)) throw conflict
         // What another writer has taken from the first one, that one puts right, or a task that was refused would get it: it has the time until the next run.
         const waits = object !== undefined && isNew && this.#mayChange(object)
         const holder = (await findHolder(conflictingFields(conflict))) ?? (waits ? first : undefined)
         if (holder !== undefined) throw differing(manifest, holder, conflict)
-        return patch(shared, true)
+        return patch(shared, true, true)
       })
-      this.#beside.add(applied)
-      return applied
     }
-  }
-
-  /** Another task is the first: whatever labels are on the object, which any writer may have put there. */
-  isBeside(answer: JsonObject): boolean {
-    return this.#beside.has(answer)
   }
 
   /** Since the run before, whose fields were refused in this state of the object, no other task has put any right. */
@@ -101,7 +106,7 @@ export class SharedApply {
     const { others, server } = this.#options
     if (others === undefined || recordedUid !== undefined || others.isOwn(applied)) return false
     const isNew = !server.wasCreated(applied)
-    const elsewhere = await others.findElsewhere(applied, managersOf(applied), async () => applied, signal, isNew)
+    const elsewhere = await others.findElsewhere(applied, managersOf(applied), async () => applied, signal, { isNew })
     if (elsewhere === undefined) return isNew && (await others.noteShared(applied, signal))
     await server.leave(resource, applied, signal)
     throw new TaskError('ApplyFailed', `${describeObject(applied)} can't be applied: ${elsewhere.description}`)

@@ -1,6 +1,7 @@
 /** Objects that several adapters apply, each as a field manager of its own. ADAPTER-88, ADAPTER-112. */
 import { createHash } from 'node:crypto'
 import type { ApiError } from '#operator/client/errors.ts'
+import { isNamespaceName } from '#operator/model/namespace.ts'
 import { ADAPTER_LABEL } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 
@@ -25,9 +26,6 @@ export const ownManagers = (namespace: string, adapter: string): OwnManagers => 
   `${MANAGER_PREFIX}${adapter}`,
 ]
 
-/** Kubernetes: names of namespaces are labels of RFC 1123. */
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-
 /** Whose a field manager is. Undefined when it is none of ours, or names no namespace, or what can be none. ADAPTER-116. */
 export const parseFieldManager = (
   manager: string,
@@ -35,7 +33,7 @@ export const parseFieldManager = (
   const slash = manager.indexOf('/')
   if (!manager.startsWith(MANAGER_PREFIX) || slash < 0) return undefined
   const namespace = manager.slice(MANAGER_PREFIX.length, slash)
-  return NAMESPACE.test(namespace) ? { namespace, adapter: manager.slice(slash + 1) } : undefined
+  return isNamespaceName(namespace) ? { namespace, adapter: manager.slice(slash + 1) } : undefined
 }
 
 /** A field that is not as the manifest has it, and the field manager that has applied it so. */

@@ -10,6 +10,7 @@ import {
   findObstacle,
   isCurrent,
   isMatched,
+  isPutBack,
   ownDesired,
   ownLastSigned,
   ownReport,
@@ -86,7 +87,8 @@ const decideKept = (
 ): WriteDecision => {
   const { entry, lastSigned } = known
   const own = ownDesired(deployment, known)
-  if (entry?.isVerified === true && own !== undefined) return decideSigning(deployment, device, entry, own)
+  if (entry?.isVerified === true && own !== undefined && !isPutBack(deployment, known))
+    return decideSigning(deployment, device, entry, own)
   const last = ownLastSigned(deployment, known)
   if (lastSigned !== undefined && last !== undefined) return decideOver(entry, lastSigned.bytes, last)
   const kept = held === 'SelectionUnknown' ? undefined : revisionToKeep(deployment, known)
@@ -113,6 +115,7 @@ const decideSigning = (
 /** The device has the workload, be it under an older number or filled in with an older Device. */
 const needsNoWrite = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): boolean => {
   if (known.entry?.isSigned === false || !isCurrent(deployment, device, known)) return false
+  if (isPutBack(deployment, known)) return false
   const { revision, filled } = ownDesired(deployment, known) ?? {}
   return revision !== deployment.target.revision || filled !== undefined
 }

@@ -9,15 +9,14 @@ import type { PlacementState } from './placement-state.ts'
 const INTERVALS = 2
 
 export class DisputedEntries {
-  readonly #waits = new Map<PlacementState, { readonly revision: number; readonly intervals: number }>()
+  /** The intervals for which each key has been disputed: what is written there meanwhile makes it wait no longer. */
+  readonly #waits = new Map<PlacementState, number>()
 
-  /** Whether what the key has now has waited for long enough; it waits from now on, if it did not. */
+  /** Whether the key has waited for long enough; it waits from now on, if it did not. */
   hasWaited(state: PlacementState): boolean {
-    const { entryRevision: revision } = state
-    const wait = this.#waits.get(state)
-    if (wait?.revision === revision) return wait.intervals >= INTERVALS
-    this.#waits.set(state, { revision, intervals: 0 })
-    return false
+    const intervals = this.#waits.get(state) ?? 0
+    this.#waits.set(state, intervals)
+    return intervals >= INTERVALS
   }
 
   /** It is disputed no longer. */
@@ -27,8 +26,7 @@ export class DisputedEntries {
 
   /** An interval has ended. @returns those that have waited for long enough */
   endInterval(): readonly PlacementState[] {
-    for (const [state, { revision, intervals }] of this.#waits)
-      this.#waits.set(state, { revision, intervals: intervals + 1 })
-    return [...this.#waits].flatMap(([state, { intervals }]) => (intervals >= INTERVALS ? [state] : []))
+    for (const [state, intervals] of this.#waits) this.#waits.set(state, intervals + 1)
+    return [...this.#waits].flatMap(([state, intervals]) => (intervals >= INTERVALS ? [state] : []))
   }
 }

@@ -1,8 +1,7 @@
 /** What was read of the fleet: Deployments, Devices, heartbeats and placements. It decides nothing. */
-import { equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { placementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { DecodedEntries } from './decoded-entries.ts'
 import type { EntrySigner } from './entry-signer.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { bytesOf, type KeyUpdate } from './key-update.ts'
@@ -10,16 +9,13 @@ import type { DesiredEntry, PlacementFacts } from './placement.ts'
 import { PlacementIndex, type PlacementState } from './placement-state.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
-type DecodedEntry = Pick<DesiredEntry, 'bytes' | 'desired'>
-
 export class FleetFacts {
   readonly deployments = new Map<string, DeploymentView>()
   readonly devices = new Map<string, DeviceView>()
   readonly heartbeats = new Heartbeats()
   readonly placements = new PlacementIndex()
+  readonly entries = new DecodedEntries()
   readonly #signer: EntrySigner
-  /** The value that was decoded last, by Deployment. */
-  readonly #lastDecoded = new Map<string, DecodedEntry>()
 
   constructor(signer: EntrySigner) {
     this.#signer = signer
@@ -64,19 +60,16 @@ export class FleetFacts {
     const [isSigned, isVerified] = [this.#signer.isSigned(signers), this.#signer.isVerified(signers)]
     const entry = { bytes, signers, isSigned, isVerified, revision, isSeeded, at }
     try {
-      return { entry: { ...entry, ...this.#decode(state, bytesOf(update) ?? bytes), isOfLaterRelease: false } }
+      return {
+        entry: {
+          ...entry,
+          ...this.entries.decode(state.deployment, bytesOf(update) ?? bytes),
+          isOfLaterRelease: false,
+        },
+      }
     } catch (problem) {
       if (!(problem instanceof MalformedEntry)) throw problem
       return { entry: { ...entry, desired: undefined, isOfLaterRelease: problem.reason === 'Schema' }, problem }
     }
-  }
-
-  /** Devices of a Deployment have the same bytes, so they are decoded and kept once. @throws MalformedEntry */
-  #decode({ deployment }: PlacementState, bytes: Uint8Array): DecodedEntry {
-    const last = this.#lastDecoded.get(deployment)
-    if (last !== undefined && equalBytes(last.bytes, bytes)) return last
-    const decoded = { bytes, desired: desiredCodec.decode(bytes) }
-    this.#lastDecoded.set(deployment, decoded)
-    return decoded
   }
 }

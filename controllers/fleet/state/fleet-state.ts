@@ -14,6 +14,7 @@ import { parseDeviceKey, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/
 import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { FleetKey } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { decideWrite } from './decide-write.ts'
+import { DeletedDeployments } from './deleted-deployments.ts'
 import { DisputedEntries } from './disputed-entries.ts'
 import { FleetQueries } from './fleet-queries.ts'
 import { bytesOf, type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
@@ -32,10 +33,8 @@ export class FleetState extends FleetQueries {
   readonly #dirtyDevices = new Set<string>()
   /** Their keys may be needed by nothing any more. */
   readonly #unneeded = new Set<PlacementState>()
-  /** Deployments that a person deleted, with their uid, while keys of them may be left. */
-  readonly #deletedByPerson = new Map<string, string>()
+  readonly #deletedByPerson = new DeletedDeployments(this.facts)
   readonly #disputed = new DisputedEntries()
-  #keys = 0
 
   /** The keys of fleet-desired at the start. @returns what is malformed, to be logged and counted */
   seed(keys: Iterable<KeyUpdate>): readonly MalformedEntry[] {
@@ -44,7 +43,7 @@ export class FleetState extends FleetQueries {
 
   /** How many keys fleet-desired has. */
   get keyCount(): number {
-    return this.#keys
+    return this.facts.entries.keys
   }
 
   /** Also when only its rollout or its revisions changed. */
@@ -52,7 +51,7 @@ export class FleetState extends FleetQueries {
     const { deployments, devices, placements } = this.facts
     this.#markCompetitorsChanged(deployment.key)
     deployments.set(deployment.key, deployment)
-    this.#deletedByPerson.delete(deployment.key)
+    this.#deletedByPerson.remove(deployment.key)
     for (const device of devices.values()) this.facts.addIfSelected(deployment, device)
     for (const state of placements.ofDeployment(deployment.key)) this.#rematch(state)
     this.#dirtyDeployments.add(deployment.key)
@@ -61,7 +60,7 @@ export class FleetState extends FleetQueries {
   /** @param deletedUid Its uid when a person deleted it; undefined when it is not there any more for an unknown reason. */
   deploymentDeleted(key: string, deletedUid?: string): void {
     this.#markCompetitorsChanged(key)
-    if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.set(key, deletedUid)
+    if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.add(key, deletedUid)
     if (!this.facts.deployments.delete(key) && deletedUid === undefined) return
     for (const state of this.facts.placements.ofDeployment(key)) this.#unmatch(state)
     this.#dirtyDeployments.delete(key)
@@ -186,7 +185,7 @@ export class FleetState extends FleetQueries {
       const { key, placement, deployment, entry, isMatched, wasWanted } = state
       // Another operator may know why a key is there: this one deletes what it has seen needed, and what it found at the start.
       const isOwn = (wasWanted || entry?.isSeeded === true) && !isLeftToLaterRelease(entry)
-      if (entry === undefined || isMatched || !isOwn || this.#isDeletedByPerson(state)) {
+      if (entry === undefined || isMatched || !isOwn || this.#deletedByPerson.isLeft(state)) {
         this.#unneeded.delete(state)
         return []
       }
@@ -205,11 +204,13 @@ export class FleetState extends FleetQueries {
         this.#rematch(state)
         return
       }
-      if (state.entry === undefined) this.#keys += 1
+      if (state.entry === undefined) this.facts.entries.keyWritten(state.deployment)
       this.noRoom.delete(state)
       state.entryRevision = revision
       const { entry, problem } = this.facts.readEntry(state, { ...update, bytes }, isSeeded)
       state.entry = entry
+      // Also when another is put in its place at once: that one waits anew.
+      if (entry.isVerified) this.#disputed.delete(state)
       this.#rematch(state)
       if (problem !== undefined) throw problem
     })
@@ -243,7 +244,7 @@ export class FleetState extends FleetQueries {
 
   #markOneChanged(state: PlacementState): void {
     const deployment = this.facts.deployments.get(state.deployment)
-    if (state.entry !== undefined && (state.isMatched || this.#isDeletedByPerson(state))) state.wasWanted = true
+    if (state.entry !== undefined && (state.isMatched || this.#deletedByPerson.isLeft(state))) state.wasWanted = true
     if (state.isMatched) state.lastSlot = this.facts.slotOf(state)
     if (deployment !== undefined) this.#dirtyDeployments.add(state.deployment)
     this.slots.markChanged(state)
@@ -262,7 +263,7 @@ export class FleetState extends FleetQueries {
     const { key, entryRevision: revision } = state
     const decision = decideWrite(this.slots.factsOf(state))
     if (decision.do !== 'Put') this.noRoom.delete(state)
-    const mustWait = decision.do === 'Put' && decision.isDisputed === true
+    const mustWait = decision.do === 'Put' ? decision.isDisputed === true : this.#deletedByPerson.isDisputed(state)
     if (!mustWait) this.#disputed.delete(state)
     switch (decision.do) {
       case 'Nothing':
@@ -274,7 +275,8 @@ export class FleetState extends FleetQueries {
         return { kind: 'Put', key, bytes: decision.bytes, revision }
       case 'Delete':
         // A Deployment that has its slot comes in its place, or a person deleted it: both are declared.
-        if (state.wasWanted && (state.isMatched || this.#isDeletedByPerson(state))) {
+        if (state.wasWanted && (state.isMatched || this.#deletedByPerson.isLeft(state))) {
+          if (mustWait && !this.#disputed.hasWaited(state)) return undefined
           state.lastSigned = undefined
           return { kind: 'Delete', key, revision }
         }
@@ -283,16 +285,8 @@ export class FleetState extends FleetQueries {
     }
   }
 
-  /** A person deleted the Deployment that the entry is of, and not another one of the same name. */
-  #isDeletedByPerson({ deployment: key, entry }: PlacementState): boolean {
-    const deployment = this.facts.deployments.get(key)
-    const uid = deployment?.isDeletedByPerson === true ? deployment.uid : this.#deletedByPerson.get(key)
-    // What a later release wrote can't be read, and the finalizer waits for it.
-    return uid !== undefined && (entry?.isOfLaterRelease === true || entry?.desired?.payload.owner.uid === uid)
-  }
-
   #forgetEntry(state: PlacementState, revision: number): void {
-    if (state.entry !== undefined) this.#keys -= 1
+    if (state.entry !== undefined) this.facts.entries.keyDeleted(state.deployment)
     state.entry = undefined
     state.entryRevision = revision
     state.wasWanted = false

@@ -3,6 +3,7 @@ import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { Desired, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
 import type { Taint } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import type { Revision } from '../rollout/revisions.ts'
 import { judgeTaints } from '../selection/taints.ts'
@@ -172,8 +173,8 @@ export const slotDemand = (deployment: DeploymentView, device: DeviceView, known
   const { entry } = known
   if (isLeftToLaterRelease(entry)) return 'Stays'
   const isPaused = findUnknownRevision(deployment, known) !== undefined
-  // What was found at the start may be of an operator that signed nothing.
-  const mayBeThere = entry?.isVerified === true || entry?.isSeeded === true
+  // What was found at the start may be of an operator that signed nothing, unless the device refuses it.
+  const mayBeThere = entry?.isVerified === true || (entry?.isSeeded === true && ownReport(known)?.unverified !== true)
   if (mayBeThere && ownDesired(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
   if (isPaused) return 'None'
   if (ownLastSigned(deployment, known) !== undefined) return 'Comes'
@@ -202,6 +203,12 @@ export const findRenderProblem = (deployment: DeploymentView, device: DeviceView
 export const ownLastSigned = ({ uid }: DeploymentView, { lastSigned }: PlacementFacts): Desired | undefined => {
   const payload = lastSigned?.desired?.payload
   return payload?.owner.uid === uid ? payload : undefined
+}
+
+/** Under the key is an older entry than the operator has signed for it since: another put it back. FLEET-107. */
+export const isPutBack = (deployment: DeploymentView, known: PlacementFacts): boolean => {
+  const [found, last] = [ownDesired(deployment, known), ownLastSigned(deployment, known)]
+  return found !== undefined && last !== undefined && precedence(found, last) === 'Older'
 }
 
 /**

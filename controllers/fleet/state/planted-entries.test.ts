@@ -173,6 +173,35 @@ describe('an entry that no key of the operator has signed', () => {
     }
   })
 
+  test('attack: is planted anew before it has waited, and is written over all the same', () => {
+    const operator = operatorOf()
+    for (const revision of [7, 8, 9]) {
+      operator.takeWrites()
+      operator.desiredSeen({ key: KEY, bytes: encoded(9), revision })
+      operator.takeWrites()
+      operator.retryWaiting()
+    }
+    const writes = operator.takeWrites()
+    expect(writes).toMatchObject([{ kind: 'Put', key: KEY, revision: 9 }])
+    // Another wrote in between, so the store did not take it: it does not wait again.
+    operator.desiredSeen({ key: KEY, bytes: encoded(9), revision: 10 })
+    expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: KEY, revision: 10 }])
+    // Once it stood there, the next one waits.
+    operator.desiredSeen(signed(encoded(3), 11))
+    operator.desiredSeen({ key: KEY, bytes: encoded(9), revision: 12 })
+    expect(writesOf(operator)).toEqual({ atOnce: [], between: [], atLast: [text(encoded(3))] })
+  })
+
+  test('attack: of a Deployment made later does not stay when a person deletes the one that is there', () => {
+    const operator = operatorOf()
+    operator.takeWrites()
+    operator.desiredSeen(signed(encoded(3), 6))
+    operator.desiredSeen({ key: KEY, bytes: planted[0]?.[1], revision: 7 })
+    operator.deploymentDeleted('shop/web', 'uid-of-web')
+    expect(writesOf(operator)).toEqual({ atOnce: [], between: [], atLast: ['deleted'] })
+    expect(operator.unneededKeys()).toEqual([])
+  })
+
   test.for(planted)('but by none that is signed: of %s by an operator with this key, it is that one’s', ([, bytes]) => {
     const operator = operatorOf(undefined, undefined, [signed(bytes, 7)])
     expect(writesOf(operator)).toEqual(NEVER)
@@ -207,6 +236,19 @@ describe('an entry that no key of the operator has signed', () => {
     operator.takeWrites()
     operator.desiredSeen(signed(encoded(3), 6))
     operator.desiredSeen({ key: TWO, bytes: ofTwo, revision: 7 })
+    expect(writesOf(operator)).toEqual(NEVER)
+  })
+
+  test('attack: found at the start takes no slot once the device has refused it', () => {
+    const operator = sharing({
+      isTwoHeld: true,
+      seeded: [signed(encoded(3), 5), { key: TWO, bytes: ofTwo, revision: 6 }],
+    })
+    operator.stateSeen({
+      key: TWO,
+      revision: 1,
+      bytes: stateOf({ phase: 'Failed', uid: 'uid-of-two', unverified: true }),
+    })
     expect(writesOf(operator)).toEqual(NEVER)
   })
 
@@ -292,6 +334,24 @@ describe('what a held device keeps', () => {
     operator.desiredSeen(signed(encoded(1), 6))
     operator.desiredSeen({ key: KEY, bytes: undefined, revision: 7 })
     expect(writesOf(operator).atOnce).toEqual([text(encoded(2))])
+  })
+
+  test('attack: an older entry that the operator once signed is put in its place: the later one comes back', () => {
+    const operator = knowing()
+    operator.takeWrites()
+    operator.desiredSeen(signed(encoded(1), 6))
+    expect(writesOf(operator).atOnce).toEqual([text(encoded(2))])
+  })
+
+  test('attack: an older entry with the workload that is rolled out is put in its place: the number of now comes back', () => {
+    const all = historyOf(['first', 'second', 'first'])
+    const view = viewOf(undefined, web({ command: 'first' }), all)
+    const operator = operatorOf(view)
+    const now = view.encodeDesired(view.target, deviceOf('a')) as Uint8Array
+    operator.takeWrites()
+    operator.desiredSeen(signed(now, 6))
+    operator.desiredSeen(signed(encoded(1), 7))
+    expect(writesOf(operator).atOnce).toEqual([text(now)])
   })
 
   test('attack: what a stolen key signed while keys are exchanged is not signed by the next one', () => {

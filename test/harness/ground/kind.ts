@@ -18,8 +18,9 @@ const API_URL = `http://hyperfleet-api.${NAMESPACE}.svc.cluster.local:8080`
 
 const NATS_URL = `tls://nats.${NAMESPACE}.svc.cluster.local:4222`
 
-/** How `kubectl get` prints the certificates alone. */
+/** How `kubectl get` prints the certificates alone, and the keys. */
 const CA_CERTIFICATES = '--output=jsonpath={.data.ca\\.crt}'
+const PUBLIC_KEYS = '--output=jsonpath={.data.public\\.pem}'
 
 /** A cluster of kind in which everything is a pod, as it is delivered: Argo CD by its own manifests, Git, PostgreSQL, devices, and the suite. */
 export const kindGround: GroundProvider = {
@@ -47,8 +48,11 @@ export const kindGround: GroundProvider = {
         )
         for (const condition of settled(application, commit)) await cluster.kubectl('wait', ...condition, PATIENCE)
         const image = imageOf(checkoutInfo(CHECKOUT))
-        const ca = await cluster.kubectl('get', 'configmap', 'nats-ca', `--namespace=${NAMESPACE}`, CA_CERTIFICATES)
-        await nodes.apply(devicePods({ image, nats: { url: NATS_URL, ca, keys }, devices: machines }))
+        const read = (name: string, output: string) =>
+          cluster.kubectl('get', 'configmap', name, `--namespace=${NAMESPACE}`, output)
+        const ca = await read('nats-ca', CA_CERTIFICATES)
+        const publicKeys = await read('fleet-signing', PUBLIC_KEYS)
+        await nodes.apply(devicePods({ image, nats: { url: NATS_URL, ca, keys }, publicKeys, devices: machines }))
         await nodes.rolledOut(DEVICE_NAMESPACE)
         return { apiUrl: API_URL }
       },

@@ -23,7 +23,7 @@ export const localGround: GroundProvider = {
       repoURL: git.url,
       argo,
       suite: async (options) => {
-        const suite = own.use(await startSuite({ cluster, applies: false, ...options }))
+        const suite = own.use(await startSuite({ cluster, applies: false, signs: true, ...options }))
         await pointTo(suite, git)
         return suite
       },

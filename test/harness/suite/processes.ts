@@ -15,6 +15,7 @@ import {
   settingOf,
 } from '#hack/muster/managers.ts'
 import { agentProgram, saysReady, servedProgram } from '#hack/muster/program.ts'
+import type { SigningFiles } from '#hack/muster/signing.ts'
 import type { Program } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { BUNDLED_PROGRAM } from '../muster.ts'
@@ -37,6 +38,8 @@ export interface SuitePlace extends Home {
   /** Where logs go. */
   readonly logs: string
   readonly natsUrl: string
+  /** What signs entries for machines, and what these know it by. */
+  readonly signing: SigningFiles | undefined
   /** How many milliseconds the managers' clocks are off. */
   readonly clockFile: string
 }
@@ -106,14 +109,18 @@ export const superviseManager = async (
   name: ManagerName,
   apiUrl: string,
 ): Promise<{ readonly credentials: Credentials; readonly metricsUrl: string; readonly process: Supervised }> => {
-  const { logs: folder, scratch, natsUrl, clockFile } = place
+  const { logs: folder, scratch, natsUrl, signing, clockFile } = place
   const more: Readonly<Record<ManagerName, readonly string[]>> = {
     sentinels: [`--hyperfleet-api-url=${apiUrl}`],
     adapters: [`--hyperfleet-api-url=${apiUrl}`],
     pools: [],
     clusters: [`--hyperfleet-api-url=${apiUrl}`],
     devices: [`--nats-url=${natsUrl}`, `--cluster-device-state-dir=${join(scratch, 'cluster-devices')}`],
-    fleet: [`--nats-url=${natsUrl}`, '--device-labels=*'],
+    fleet: [
+      `--nats-url=${natsUrl}`,
+      '--device-labels=*',
+      ...(signing === undefined ? [] : [`--fleet-signing-keys=${signing.signingKeys}`]),
+    ],
   }
   const { args, env, tokenFile } = await settingOf(place, MANAGERS[name], ...more[name])
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']
@@ -130,8 +137,9 @@ export const superviseAgent = async (
     logs: folder,
     scratch,
     natsUrl,
+    signing,
     clockFile,
-  }: Pick<SuitePlace, 'logs' | 'scratch' | 'natsUrl'> & {
+  }: Pick<SuitePlace, 'logs' | 'scratch' | 'natsUrl' | 'signing'> & {
     readonly clockFile: string | undefined
   },
   device: string,
@@ -144,6 +152,7 @@ export const superviseAgent = async (
     `--state-dir=${state}`,
     '--program-user=self',
     '--stop-workloads',
+    ...(signing === undefined ? [] : [`--fleet-public-keys=${signing.publicKeys}`]),
   ]
   const env = { ...ENVIRONMENT, ...(clockFile !== undefined && withClock(clockFile)) }
   return supervise(bundled(agentProgram(device, { args, folder, env })), async () => true)

@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { cp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { layoutOf } from '#hack/cluster/local/layout.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { createApi } from '#operator/client/api.ts'
 import { inParallel, upTo } from '#test/bench/in-parallel.ts'
+import { backUpEtcd } from '#test/harness/etcd-backup.ts'
 import { type OwnControlPlane, startControlPlane, tcpProxy } from '#test/harness/index.ts'
 import { CONFIG_MAPS, configMap, OURS, transportOf, watchConfigMaps } from './world.ts'
 
@@ -145,13 +143,8 @@ test('an etcd that is put back to an earlier moment is noticed: what it has not 
   await using controlPlane = await startControlPlane({ parts: PARTS })
   const transport = transportOf(controlPlane.kubeconfig)
   const api = createApi(transport)
-  const { data } = layoutOf(dirname(controlPlane.kubeconfig))
-  const backup = join(await temporaryFolder('backup'), 'etcd')
   for (const name of ['kept', 'gone']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name, { v: '1' }))
-  await controlPlane.kill('etcd')
-  await cp(data, backup, { recursive: true })
-  await controlPlane.restart('etcd')
-  await controlPlane.restart('kube-apiserver')
+  const backup = await backUpEtcd(controlPlane)
 
   await api.delete(CONFIG_MAPS, 'gone', NAMESPACE)
   await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'later'))
@@ -163,12 +156,7 @@ test('an etcd that is put back to an earlier moment is noticed: what it has not 
   await reflector.synced
   expect(names()).toEqual(['kept', 'later'])
 
-  await controlPlane.kill('kube-apiserver')
-  await controlPlane.kill('etcd')
-  await rm(data, { recursive: true })
-  await cp(backup, data, { recursive: true })
-  await controlPlane.restart('etcd')
-  await controlPlane.restart('kube-apiserver')
+  await backup.restore()
   await expect.poll(names, { timeout: 60_000 }).toEqual(['gone', 'kept'])
   await set('again')
   await expect.poll(() => events.at(-1), { timeout: 60_000 }).toBe('modified kept again')
@@ -181,8 +169,6 @@ test('an etcd that was put back is noticed though it has as many revisions as be
   await using controlPlane = await startControlPlane({ parts: PARTS })
   await using proxy = await tcpProxy(controlPlane.server)
   const api = createApi(transportOf(controlPlane.kubeconfig))
-  const { data } = layoutOf(dirname(controlPlane.kubeconfig))
-  const backup = join(await temporaryFolder('backup'), 'etcd')
   const set = (namespace: string, name: string, v: string) =>
     api.patch(CONFIG_MAPS, { name, namespace, type: 'merge', body: { data: { v } } })
 
@@ -195,11 +181,7 @@ test('an etcd that was put back is noticed though it has as many revisions as be
   const all = Object.values(namespaces)
   for (const namespace of all)
     for (const name of ['kept', 'forgotten', 'gone']) await api.create(CONFIG_MAPS, configMap(namespace, name))
-  await controlPlane.kill('kube-apiserver')
-  await controlPlane.kill('etcd')
-  await cp(data, backup, { recursive: true })
-  await controlPlane.restart('etcd')
-  await controlPlane.restart('kube-apiserver')
+  const backup = await backUpEtcd(controlPlane)
 
   // Room for what an API server writes at its start, which is before a watch of that time can begin.
   await countTo(controlPlane, (await revisionOf(controlPlane)) + 500)
@@ -222,12 +204,7 @@ test('an etcd that was put back is noticed though it has as many revisions as be
 
   proxy.refuse()
   proxy.cut()
-  await controlPlane.kill('kube-apiserver')
-  await controlPlane.kill('etcd')
-  await rm(data, { recursive: true })
-  await cp(backup, data, { recursive: true })
-  await controlPlane.restart('etcd')
-  await controlPlane.restart('kube-apiserver')
+  await backup.restore()
   for (const namespace of all) await set(namespace, 'forgotten', 'anew')
   expect(await revisionOf(controlPlane)).toBeLessThan(before - 100)
   await countTo(controlPlane, before + 100)

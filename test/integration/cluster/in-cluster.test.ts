@@ -92,7 +92,11 @@ test('what stands beside the suite: Git, PostgreSQL and a device, in namespaces 
   const devices = { 'gate-1': 'example.com/role=greeter' }
   const [image = ''] = imageTags()
   const nats = { url: 'tls://nats', ca: 'certificates', keys: deviceKeys(Object.keys(devices)) }
-  const pods = [...gitServer(), ...postgresServer('secret'), ...devicePods({ image, nats, devices })]
+  const pods = [
+    ...gitServer(),
+    ...postgresServer('secret'),
+    ...devicePods({ image, nats, publicKeys: 'keys', devices }),
+  ]
   const namespaced = pods.filter(({ kind }) => kind !== 'Namespace')
   for (const one of pods.filter(({ kind }) => kind === 'Namespace')) {
     const { name } = one.metadata as { readonly name: string }

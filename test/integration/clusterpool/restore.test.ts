@@ -2,9 +2,9 @@
  * Pools, clusters, claims and customizations from a backup: by kubectl apply, object by object and in any order, while managers work; and by
  * an etcd that is an hour back. No cluster is lost, none doubled, and no customization is in two clusters. POOL-52.
  */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
@@ -12,10 +12,10 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
-import { layoutOf } from '#hack/cluster/local/layout.ts'
 import type { KubeObject, Resource } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { repetitions } from '#test/harness/deep.ts'
+import { backUpEtcd } from '#test/harness/etcd-backup.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { startObserver } from './observer.ts'
 import { eventually, type PoolWorld, poolWorld, type RunningManager } from './world.ts'
@@ -231,13 +231,9 @@ test('a whole namespace set comes back by kubectl apply, in whatever order and u
 test('an etcd that is put back to an earlier moment: what was then is again, and nothing more is taken down', {
   timeout: 400_000,
 }, async () => {
-  const { data } = layoutOf(dirname(plane.kubeconfig))
-  const copy = join(folder, 'etcd')
   const { namespace } = (await the.get.claim('mine')).spec
   const then = [...(await clustersByName()).values()].map(({ metadata }) => metadata.uid).toSorted()
-  await plane.kill('etcd')
-  await cp(data, copy, { recursive: true })
-  await plane.restart('etcd')
+  const backup = await backUpEtcd(plane)
 
   // The future that will not have been: more customizations, a second claim, the first one given back.
   await eventually(() => the.customize(['d', 'e']), LONG)
@@ -266,12 +262,7 @@ test('an etcd that is put back to an earlier moment: what was then is again, and
 
   // A watch from the future would show nothing: all that watches is started again.
   await running?.stop()
-  await plane.kill('kube-apiserver')
-  await plane.kill('etcd')
-  await rm(data, { recursive: true })
-  await cp(copy, data, { recursive: true })
-  await plane.restart('etcd')
-  await plane.restart('kube-apiserver')
+  await backup.restore()
   await the.start()
   await eventually(async () => {
     await expectFilled()

@@ -1,21 +1,9 @@
 /** An etcd that is put back to an earlier moment, below the whole suite. */
-import { cp, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { layoutOf } from '#hack/cluster/local/layout.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
+import { backUpEtcd } from '#test/harness/etcd-backup.ts'
 import { ALL_WORK, type Fault } from './fault.ts'
 import { type FaultWorld, STEADY, untilAsDeclared } from './world.ts'
-
-/** Nothing writes while it is copied. */
-const whileStopped = async ({ cluster }: FaultWorld, copy: () => Promise<void>): Promise<void> => {
-  await cluster.kill('kube-apiserver')
-  await cluster.kill('etcd')
-  await copy()
-  await cluster.restart('etcd')
-  await cluster.restart('kube-apiserver')
-}
 
 /**
  * What the status tells a person to do: a device whose revision the operator has not seen waits for that (FLEET-50). Whether it has
@@ -45,15 +33,10 @@ const overruleAsTold = async ({ cluster }: FaultWorld): Promise<void> => {
 /** Yesterday: a rollout, its revisions and all statuses of it are forgotten. Clusters that came and went since: test/e2e/disaster. */
 export const etcdOfYesterday: Fault = {
   begin: async (world) => {
-    const { data } = layoutOf(dirname(world.cluster.kubeconfig))
-    const backup = join(await temporaryFolder('backup'), 'etcd')
-    await whileStopped(world, () => cp(data, backup, { recursive: true }))
+    const backup = await backUpEtcd(world.cluster)
     await world.declare({ ...STEADY, rollouts: { web: 'today', more: 'today' } })
     await untilAsDeclared(world)
-    await whileStopped(world, async () => {
-      await rm(data, { recursive: true })
-      await cp(backup, data, { recursive: true })
-    })
+    await backup.restore()
     const stop = new AbortController()
     const person = (async () => {
       while (!stop.signal.aborted) {

@@ -10,6 +10,7 @@ import { parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
 import { InventoryStore } from '#controllers/adapter/inventory/inventory-store.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
+import { INVENTORY_ANNOTATION } from '#controllers/adapter/run/resources/object.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import { httpAllowlist } from '#controllers/adapter/transports/http-allowlist.ts'
 import { ApiError, NetworkError } from '#operator/client/errors.ts'
@@ -150,12 +151,18 @@ export class SharedWorld {
     this.#records.delete(id)
   }
 
-  /** Another writer applies to an object that is there, and takes fields from those that have them. */
+  /**
+   * Another writer applies to an object that is there, and takes fields from those that have them. The mark stays, also where it uses a task's own
+   * field manager: without it nothing shows whose an object is until the API server's answer is written down.
+   */
   forge({ name, manager, fields }: Forgery): void {
     const path = [...this.cluster.applied.keys()].find((one) => nameOf(one) === name)
     if (path === undefined) return
-    const { data, ...marks } = fields
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...marks }, data }
+    const { data, annotations, ...marks } = fields
+    const mark = this.cluster.applied.get(path)?.fields.get(`annotations.${INVENTORY_ANNOTATION}`)
+    const kept = mark?.managers.has(manager) === true && { [INVENTORY_ANNOTATION]: mark.value }
+    const metadata = { name, ...marks, annotations: { ...annotations, ...kept } }
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     this.cluster.request({ method: 'PATCH', path, query: { fieldManager: manager, force: true }, body } as ApiRequest)
   }
 
@@ -288,10 +295,13 @@ export class SharedWorld {
       if (method === 'PATCH' && this.#isRefused(task))
         throw new ApiError({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'not allowed' })
       const { uid } = this.cluster.applied.get(path) ?? {}
+      const isApply = isObject && method === 'PATCH'
+      const letsGo = isApply && (request.body as StoredObject).metadata.resourceVersion !== undefined
+      if (letsGo) this.#noteApplied(task, path, request.body as StoredObject)
       const answer = this.cluster.request(request) as never
       if (!isObject && method !== 'GET') this.#forgetLeft()
       if (isObject && method === 'DELETE') this.#noteTaken(task, path, uid)
-      if (isObject && method === 'PATCH') this.#noteApplied(task, path, request.body as StoredObject)
+      if (isApply && !letsGo) this.#noteApplied(task, path, request.body as StoredObject)
       return answer
     })
   }
@@ -309,7 +319,7 @@ export class SharedWorld {
       if (this.isServed({ task, cluster })) this.taken.push(`${path} of ${task} for ${cluster}, by ${by}`)
   }
 
-  /** An apply that names the resourceVersion lets go. */
+  /** An apply that names the resourceVersion lets go: the run does not want it, also where it has changed since. */
   #noteApplied(task: TaskName, path: string, { metadata }: StoredObject): void {
     const { uid = '' } = this.cluster.applied.get(path) ?? {}
     const appliers = this.#appliers.get(uid) ?? new Map<string, Run>()

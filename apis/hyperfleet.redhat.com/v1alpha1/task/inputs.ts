@@ -21,7 +21,7 @@ const source = () =>
     }),
   )
 
-/** The peer's names, in Go's words. */
+/** The names of the Go adapter, in Go's words. */
 const PARAM_TYPES = ['string', 'int', 'int64', 'float', 'float64', 'bool'] as const
 
 export const params = () =>

@@ -44,7 +44,7 @@ export const template = (description: string) =>
 export const expression = (description: string) =>
   Type.String({ description: `${description} CEL.`, minLength: 1, maxLength: 16384 })
 
-/** `when: {expression: …}`, the peer's form. */
+/** `when: {expression: …}`, the form of the Go adapter. */
 export const when = (description: string) =>
   Type.Optional(Type.Object({ expression: expression('Must give true or false.') }, { description }))
 

@@ -81,13 +81,8 @@ export const observeOnly = async (state: RunState, context: RunContext): Promise
 
 /** With the inventory as it is kept now. Undefined when that can't be read, which is recorded as a failure. */
 const observeFresh = async (state: RunState, context: RunContext): Promise<readonly DeletionUnit[] | undefined> => {
-  try {
-    await context.inventory.refresh(context.signal)
-  } catch (error) {
-    state.fail('resources', '', error)
-    return undefined
-  }
-  return observeAll(state, context)
+  const isRead = await state.attempt('resources', () => context.inventory.refresh(context.signal))
+  return isRead ? observeAll(state, context) : undefined
 }
 
 /** Those that the task does not name any more wait for what they were applied to wait for. */

@@ -58,6 +58,10 @@ export const asShared = (object: JsonObject, adapter: string): JsonObject => {
   return { ...object, metadata: { ...(object.metadata as JsonObject), ...own } }
 }
 
+/** An apply of it changes this very object, and makes none. Kubernetes: a uid in a manifest is a precondition. */
+export const withUid = (object: JsonObject, uid: string | undefined): JsonObject =>
+  uid === undefined ? object : { ...object, metadata: { ...(object.metadata as JsonObject), uid } }
+
 /** `ConfigMap default/c-1`, for people. */
 export const describeObject = (object: JsonObject): string => {
   const { name = '', namespace } = metadataOf(object)

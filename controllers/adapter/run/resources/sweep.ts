@@ -12,12 +12,7 @@ import { observeInventory, toOrderedUnit } from './deletion-unit.ts'
 
 /** All of it. @returns names of what is still waited for. @throws the signal's reason */
 export const sweepInventory = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
-  try {
-    await context.inventory.refresh(context.signal)
-  } catch (error) {
-    state.fail('resources', '', error)
-    return ['']
-  }
+  if (!(await state.attempt('resources', () => context.inventory.refresh(context.signal)))) return ['']
   // No phase has read them when the run ended with its resource. Kubernetes is reached without.
   const reachesServices = [...context.inventory.entries.values()].some(({ url }) => url !== undefined)
   if (reachesServices && state.params.length === 0) await readParamsThatAreThere(state, context)
@@ -39,15 +34,8 @@ export const pruneSuperseded = async (
 }
 
 /** What others have written into the inventory. @returns false when it can't be read, which is recorded as a failure */
-export const hearOthers = async (state: RunState, { inventory, signal }: RunContext): Promise<boolean> => {
-  try {
-    await inventory.hear(signal)
-    return true
-  } catch (error) {
-    state.fail('resources', '', error)
-    return false
-  }
-}
+export const hearOthers = (state: RunState, { inventory, signal }: RunContext): Promise<boolean> =>
+  state.attempt('resources', () => inventory.hear(signal))
 
 const sweep = async (
   isMeant: (entry: InventoryObject, key: string) => boolean,

@@ -210,18 +210,20 @@ export interface DevicePods {
   readonly image: string
   /** The server, the certificates of its authorities, and the keys that it lets devices in by. */
   readonly nats: { readonly url: string; readonly ca: string; readonly keys: DeviceKeys }
+  /** By which devices know what the fleet operator has signed, in PEM. */
+  readonly publicKeys: string
   /** Labels of the Devices, as `--labels` takes them, by name. */
   readonly devices: Readonly<Record<string, string>>
 }
 
 /** Machines of the fleet, each a pod with the agent and, from busybox, a shell for its programs. */
-export const devicePods = ({ image, nats, devices }: DevicePods): readonly Manifest[] => [
+export const devicePods = ({ image, nats, publicKeys, devices }: DevicePods): readonly Manifest[] => [
   namespace(DEVICE_NAMESPACE),
   ...Object.keys(devices).map((name) => ({
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `nats-${name}`, namespace: DEVICE_NAMESPACE },
-    stringData: { seed: nats.keys[name]?.seed ?? '', 'ca.crt': nats.ca },
+    stringData: { seed: nats.keys[name]?.seed ?? '', 'ca.crt': nats.ca, 'fleet.pem': publicKeys },
   })),
   ...Object.entries(devices).map(([name, labels]) =>
     deployment({
@@ -245,6 +247,7 @@ export const devicePods = ({ image, nats, devices }: DevicePods): readonly Manif
           `--nats-url=${nats.url}`,
           '--nats-credentials=/etc/nats/seed',
           '--nats-ca=/etc/nats/ca.crt',
+          '--fleet-public-keys=/etc/nats/fleet.pem',
           '--state-dir=/state',
           '--program-user=self',
           '--stop-workloads',
