@@ -45,7 +45,7 @@ test('the objectives name alerts that there are', () => {
 test.for([
   ['services/hyperfleet-api/http/limits.ts', 'MAX_BODY_BYTES = 1024 * 1024', '1 MiB'],
   ['services/hyperfleet-api/http/limits.ts', 'MAX_URL_CHARS = 14 * 1024', '14 KiB'],
-  ['services/hyperfleet-api/http/check-document.ts', 'MAX_DEPTH = 64', '| 64 |'],
+  ['services/hyperfleet-api/model/document-depth.ts', 'MAX_DOCUMENT_DEPTH = 64', '| 64 |'],
   ['services/hyperfleet-api/http/list-parameters.ts', 'MAX_REQUIREMENTS = 100', '| 100 |'],
   ['services/hyperfleet-api/search/tokenize.ts', 'MAX_SEARCH_CHARS = 4096', '4,096 characters'],
   ['services/hyperfleet-api/search/parse-search.ts', 'MAX_TESTS = 100', '100 comparisons'],

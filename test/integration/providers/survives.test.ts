@@ -233,7 +233,10 @@ describe('with the time hurried on', () => {
     )
     for (const name of others) await service.call('DELETE', `/clusters/${name}`)
     const running = await untilRunning(2)
-    expect(await poolCondition('CapacityAvailable')).toMatchObject({ status: 'True' })
+    await vi.waitFor(
+      async () => expect(await poolCondition('CapacityAvailable')).toMatchObject({ status: 'True' }),
+      PATIENCE,
+    )
     expect(await clusters()).toHaveLength(2)
     for (const name of running) expect((await deployment(name)).status?.installAttempts ?? 0).toBe(0)
   })
