@@ -1,30 +1,19 @@
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { decide } from './decide.ts'
 import { isExpired, lifetimeOf } from './lifetime.ts'
 
 const CREATED = '2026-01-01T06:00:00Z'
 
-const cluster = (deleteAfter?: string, spec: Partial<ClusterDeployment['spec']> = {}): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: {
-    name: 'one',
-    namespace: 'clusters',
-    uid: 'uid',
-    resourceVersion: '1',
-    creationTimestamp: CREATED,
-    ...(deleteAfter !== undefined && { annotations: { 'hive.openshift.io/delete-after': deleteAfter } }),
-  },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: 'one',
-    platform: { aws: { region: 'eu-1' } },
-    installed: true,
-    powerState: 'Running',
-    ...spec,
-  },
-})
+const cluster = (deleteAfter?: string, spec: Partial<ClusterDeployment['spec']> = {}): ClusterDeployment =>
+  aClusterDeployment(
+    {
+      creationTimestamp: CREATED,
+      ...(deleteAfter !== undefined && { annotations: { 'hive.openshift.io/delete-after': deleteAfter } }),
+    },
+    spec,
+  )
 
 test.each<readonly [annotation: string | undefined, expected: string | undefined]>([
   ['8h', '2026-01-01T14:00:00.000Z'],

@@ -1,12 +1,13 @@
 /** How long a ClusterDeployment may exist, by Hive's annotation. Pure. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { MAX_DURATION } from '#apis/schema/duration.ts'
 import { DurationError, parseDuration } from '#operator/model/duration.ts'
 
 /** Its value is a duration, counted from the creation of the object. CLUSTER-70. */
 const DELETE_AFTER = 'hive.openshift.io/delete-after'
 
-/** No clock reckons with more, so it never comes: ten years. */
-const LONGEST_MS = 87_600 * 3_600_000
+/** No clock reckons with more, so it never comes. */
+const MAX_LIFETIME_MS = parseDuration(MAX_DURATION)
 
 export interface Lifetime {
   /** Milliseconds since the epoch; undefined: it never expires. */
@@ -20,7 +21,7 @@ export const lifetimeOf = ({ metadata: { annotations, creationTimestamp } }: Clu
   if (text === undefined || creationTimestamp === undefined) return { expiresAt: undefined }
   try {
     const lifetime = parseDuration(text)
-    return { expiresAt: lifetime > LONGEST_MS ? undefined : Date.parse(creationTimestamp) + lifetime }
+    return { expiresAt: lifetime > MAX_LIFETIME_MS ? undefined : Date.parse(creationTimestamp) + lifetime }
   } catch (error) {
     if (!(error instanceof DurationError)) throw error
     return { expiresAt: undefined, problem: `annotation ${DELETE_AFTER}: ${error.message}` }

@@ -38,23 +38,22 @@ export const removeDevice =
     const authenticator = await readClusterAuthenticator(deps)
     const connection = await connectAgent({ ...deps.nats, device, authenticator, clock, log }, limit.signal)
     const found = await api.get(Device, device)
-    const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
-    let hasDeletedReports = false
+    const own = isDeviceOf(found?.spec.inventory, object.metadata) ? found : undefined
+    let isOwnReport = false
     try {
       const reports = await openReports(connection)
       const reported = reports.info && (await readInventory(connection, device))
-      const isOwnReport = reported !== undefined && isDeviceOf(reported, object.metadata)
-      hasDeletedReports = isOwnReport
-      if (isOwnReport || (reported === undefined && isOwn)) await deleteReports(connection, reports, device)
+      isOwnReport = isDeviceOf(reported, object.metadata)
+      if (isOwnReport || (reported === undefined && own !== undefined)) await deleteReports(connection, reports, device)
       else if (reported !== undefined || found !== undefined)
         log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
       await connection.close()
     }
     await rm(stateFolder(deps, object), { recursive: true, force: true })
-    if (found !== undefined && isOwn) await api.delete(Device, device, undefined, { uid: found.metadata.uid })
-    if (hasDeletedReports) return { requeueAfter: LATE_DEVICE_DELAY }
-    return found !== undefined && isOwn ? { requeueAfter: RECHECK_INTERVAL } : undefined
+    if (own !== undefined) await api.delete(Device, device, undefined, { uid: own.metadata.uid })
+    if (isOwnReport) return { requeueAfter: LATE_DEVICE_DELAY }
+    return own !== undefined ? { requeueAfter: RECHECK_INTERVAL } : undefined
   }
 
 /** The buckets that the fleet has. Of one that it has not, not yet or not any more, nothing is said, and there is none to wait for. */

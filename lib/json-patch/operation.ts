@@ -5,8 +5,8 @@
 
 import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
-import { isDeeperThan, MAX_LEVELS } from '../json/depth.ts'
 import { isObject } from '../json/is-object.ts'
+import { findExcess } from '../json/size.ts'
 import { quoteValue } from '../text/quote.ts'
 import type { Json } from './json.ts'
 import { formatPointer, parsePointer } from './pointer.ts'
@@ -52,7 +52,8 @@ export const readOperation = (written: unknown, index: number): ReadOperation =>
   if (op === 'remove') return { operation: { op, path: path.pointer }, notices: path.notices }
   const value = ownProperty(entity, 'value')
   if (value === undefined) throw fail(`${op} needs a value; write value: null to mean null`)
-  if (isDeeperThan(value, MAX_LEVELS)) throw fail(`the value is nested deeper than ${MAX_LEVELS} levels`)
+  const excess = findExcess([value as Json])
+  if (excess !== undefined) throw fail(`the value has ${excess}`)
   return { operation: { op, path: path.pointer, value: value as Json }, notices: path.notices }
 }
 

@@ -1,3 +1,5 @@
+import { truncateText } from './truncate.ts'
+
 /** Characters of a quotation. */
 const MAX_CHARS = 120
 
@@ -9,5 +11,5 @@ export const quoteValue = (value: unknown): string => {
   } catch {
     return "something that can't be written as JSON"
   }
-  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text
+  return text.length > MAX_CHARS ? `${truncateText(text, MAX_CHARS)}…` : text
 }

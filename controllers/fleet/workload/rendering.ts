@@ -7,7 +7,8 @@ import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.t
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { isDeeperThan, MAX_LEVELS } from '#lib/json/depth.ts'
+import { findExcess } from '#lib/json/size.ts'
+import type { Json } from '#lib/json-patch/json.ts'
 import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
 import { FLEET_ERRORS } from '../errors.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
@@ -86,8 +87,8 @@ const DATA_PATH = 'spec.score.data'
  * @throws WorkloadError when a template can't be read, or it has too many levels
  */
 export const compileWorkload = (score: Score): Workload => {
-  if (isDeeperThan(score.data, MAX_LEVELS))
-    throw new WorkloadError(DATA_PATH, `it is nested deeper than ${MAX_LEVELS} levels`)
+  const excess = findExcess([score.data as unknown as Json])
+  if (excess !== undefined) throw new WorkloadError(DATA_PATH, `it has ${excess}`)
   const digest = digestOf(score)
   if (score.templated !== true) return { isTemplated: false, digest, render: () => ({ score, digest }) }
   const data = compileTree(score.data, DATA_PATH)

@@ -17,7 +17,8 @@ import {
   printInstallConfig,
 } from '#apis/hive.openshift.io/model/install-config.ts'
 import { parseTaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
-import { isDeeperThan, MAX_LEVELS } from '#lib/json/depth.ts'
+import { findExcess } from '#lib/json/size.ts'
+import type { Json } from '#lib/json-patch/json.ts'
 import { quoteValue } from '#lib/text/quote.ts'
 import { ofTexts, ofValues } from '../target.ts'
 import { sameAgain } from './same-again.ts'
@@ -51,7 +52,7 @@ export const APIS = [
     corpus: 'entries',
     read(payload) {
       const bytes = sealed(payload)
-      const isDeep = isDeeperThan(payload, MAX_LEVELS)
+      const isDeep = findExcess([payload as Json]) !== undefined
       for (const codec of CODECS) {
         const again = () => codec.encode(codec.decode(bytes).payload as never, 1)
         try {

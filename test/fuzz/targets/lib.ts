@@ -1,8 +1,8 @@
 import { EXAMPLE_TIME, EXAMPLE_VALUES } from '#controllers/adapter/language/examples.ts'
 import { compileTemplate } from '#controllers/adapter/language/index.ts'
 import { CelCompileError, CelEvaluationError, CelLimitError, environment, toJson } from '#lib/cel/index.ts'
-import { isDeeperThan, MAX_LEVELS } from '#lib/json/depth.ts'
 import { isObject } from '#lib/json/is-object.ts'
+import { findExcess } from '#lib/json/size.ts'
 import { applyPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { PatchError } from '#lib/json-patch/operation.ts'
@@ -41,7 +41,7 @@ export const LIB = [
     refuses: [PatchError],
     read(value) {
       if (!isObject<Json>(value) || !Array.isArray(value.patches) || value.document === undefined) return
-      if (isDeeperThan(value.document, MAX_LEVELS)) return
+      if (findExcess([value.document]) !== undefined) return
       const { document } = value
       const before = JSON.stringify(document)
       applyPatches(document, value.patches)

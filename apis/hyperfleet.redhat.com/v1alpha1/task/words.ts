@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { rules } from '#apis/schema/rule.ts'
 
 /** Names become variables of expressions and templates. */
-const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
+export const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
 
 /** Variables that every expression and template has. `resource` is the HyperFleet resource of the event, `params` all params and captures by name. */
 export const PROVIDED = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const

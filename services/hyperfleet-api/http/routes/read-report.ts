@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { checkObservedTime } from '../../model/decide-report.ts'
+import { firstDuplicate } from '../../model/first-duplicate.ts'
 import type { Report } from '../../model/resource.ts'
 import { parseTimestamp, type Timestamp } from '../../model/timestamp.ts'
 import { invalidField } from '../../problems/problem.ts'
@@ -32,13 +33,4 @@ export const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, 
     data: body.data ?? {},
     ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
   }
-}
-
-const firstDuplicate = (types: readonly string[]): string | undefined => {
-  const seen = new Set<string>()
-  for (const type of types) {
-    if (seen.has(type)) return type
-    seen.add(type)
-  }
-  return undefined
 }
