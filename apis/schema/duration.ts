@@ -23,7 +23,7 @@ export const duration = (options: { description: string; default?: Duration }): 
   })
 
 /** Ten years: beyond it a number was mistyped. */
-export const MAX_DURATION = '87600h'
+const MAX_DURATION = '87600h'
 
 /** A span of time that may be left out, from 0s on, as Go writes it; Hive's fields have no other bounds. */
 export const span = (options: { description: string; default?: Duration }): TUnsafe<Duration> =>
