@@ -9,22 +9,24 @@ export const MAX_LEVELS = 100
 
 /** What of documents and values that are put together is too much, as `more than 100 levels`; undefined when nothing is. Reads no more than it has to. */
 export const findExcess = (parts: readonly Json[], levels = MAX_LEVELS): string | undefined => {
-  let values = 0
+  let values = parts.length
   let chars = 0
   let level: readonly Json[] = parts
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > levels) return `more than ${levels} levels`
     const below: Json[] = []
     for (const value of level) {
-      values += 1
       if (typeof value === 'string') chars += value.length
       else if (typeof value === 'object' && value !== null) {
         if (!Array.isArray(value)) for (const key of Object.keys(value)) chars += key.length
-        for (const inner of Object.values(value)) below.push(inner)
+        const inner = Object.values(value)
+        // Before they are put together: some thousand aliases of some thousand values are no room at all, until they are.
+        values += inner.length
+        if (values > MAX_VALUES) return `more than ${MAX_VALUES} values`
+        for (const one of inner) below.push(one)
       }
+      if (chars > MAX_CHARS) return `more than ${MAX_CHARS} characters`
     }
-    if (values + below.length > MAX_VALUES) return `more than ${MAX_VALUES} values`
-    if (chars > MAX_CHARS) return `more than ${MAX_CHARS} characters`
     level = below
   }
   return undefined

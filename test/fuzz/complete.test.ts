@@ -38,3 +38,16 @@ test('SECURITY-14: every function that reads a text is a target, or says why it 
   expect(new Set(names).difference(new Set(known))).toEqual(new Set())
   expect(new Set(Object.keys(NOT_FUZZED)).difference(new Set(names))).toEqual(new Set())
 })
+
+/** Files that read YAML of the install itself, of whoever starts the program, or that write it. */
+const OWN_YAML = ['lib/yaml/read-yaml.ts', 'operator/host.ts', 'services/hyperfleet-api/config/yaml.ts']
+
+test('SECURITY-14: YAML of others is read by lib/yaml alone', () => {
+  const files = globSync('{apis,lib,operator,controllers,services}/**/*.ts', { cwd: ROOT })
+  const reading = files.filter(
+    (file) =>
+      !file.endsWith('.test.ts') &&
+      /import \{[^}]*\bload\b[^}]*\} from 'js-yaml'/.test(readFileSync(join(ROOT, file), 'utf8')),
+  )
+  expect(reading.toSorted()).toEqual(OWN_YAML)
+})
