@@ -39,7 +39,7 @@ test('SECURITY-14: every function that reads a text is a target, or says why it 
   expect(new Set(Object.keys(NOT_FUZZED)).difference(new Set(names))).toEqual(new Set())
 })
 
-/** Files that read YAML of the install itself, of whoever starts the program, or that write it. */
+/** Files that read YAML of the install itself, of the person that starts the program, or that write it. */
 const OWN_YAML = ['lib/yaml/read-yaml.ts', 'operator/host.ts', 'services/hyperfleet-api/config/yaml.ts']
 
 test('SECURITY-14: YAML of others is read by lib/yaml alone', () => {
