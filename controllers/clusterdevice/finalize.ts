@@ -24,6 +24,8 @@ import type { ClusterDeviceOptions } from './options.ts'
 /** How long NATS may take to answer, in milliseconds: then it is tried again. */
 const NATS_TIMEOUT_MS = 10_000
 const RECHECK_INTERVAL = '1s'
+/** After its reports were deleted: an operator that read them before may be about to write the Device, which is there only then. */
+const LATE_DEVICE_DELAY = '3s'
 
 /** Until the Device is gone: the operator makes it again while it has not seen that its keys are. @throws CredentialsError, RefusedError, ApiError, NetworkError */
 export const removeDevice =
@@ -37,20 +39,22 @@ export const removeDevice =
     const connection = await connectAgent({ ...deps.nats, device, authenticator, clock, log }, limit.signal)
     const found = await api.get(Device, device)
     const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
+    let hasDeletedReports = false
     try {
       const reports = await openReports(connection)
       const reported = reports.info && (await readInventory(connection, device))
-      if (reported === undefined ? isOwn : isDeviceOf(reported, object.metadata))
-        await deleteReports(connection, reports, device)
+      const isOwnReport = reported !== undefined && isDeviceOf(reported, object.metadata)
+      hasDeletedReports = isOwnReport
+      if (isOwnReport || (reported === undefined && isOwn)) await deleteReports(connection, reports, device)
       else if (reported !== undefined || found !== undefined)
         log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
       await connection.close()
     }
     await rm(stateFolder(deps, object), { recursive: true, force: true })
-    if (found === undefined || !isOwn) return undefined
-    await api.delete(Device, device, undefined, { uid: found.metadata.uid })
-    return { requeueAfter: RECHECK_INTERVAL }
+    if (found !== undefined && isOwn) await api.delete(Device, device, undefined, { uid: found.metadata.uid })
+    if (hasDeletedReports) return { requeueAfter: LATE_DEVICE_DELAY }
+    return found !== undefined && isOwn ? { requeueAfter: RECHECK_INTERVAL } : undefined
   }
 
 /** The buckets that the fleet has. Of one that it has not, not yet or not any more, nothing is said, and there is none to wait for. */

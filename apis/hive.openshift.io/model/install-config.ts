@@ -15,6 +15,7 @@ import {
   Schema,
 } from 'js-yaml'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { MAX_LEVELS } from '#lib/json/depth.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { APIS_ERRORS } from '../../errors.ts'
 
@@ -42,7 +43,7 @@ const STRING_PRESERVING_SCHEMA = new Schema([...FAILSAFE_SCHEMA.tags, nullCoreTa
 export const parseInstallConfig = (text: string): InstallConfig => {
   if (text.length > MAX_INSTALL_CONFIG_CHARS)
     throw new InstallConfigError(`the install-config has more than ${MAX_INSTALL_CONFIG_CHARS} characters`)
-  const document = copyWithoutAliases(parseYaml(text), { left: MAX_VALUES })
+  const document = copyWithoutAliases(parseYaml(text), { left: MAX_VALUES }, 0)
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new InstallConfigError('the install-config must be a YAML mapping with apiVersion, metadata and so on')
   return document
@@ -61,10 +62,16 @@ const parseYaml = (text: string): Json => {
 }
 
 /** A copy in which nothing stands twice: a patch of one place must not show in another that was written as its alias. */
-const copyWithoutAliases = (value: Json, budget: { left: number }): Json => {
+const copyWithoutAliases = (value: Json, budget: { left: number }, depth: number): Json => {
   budget.left -= 1
+  if (depth > MAX_LEVELS)
+    throw new InstallConfigError(
+      `the install-config is deeper than ${MAX_LEVELS} levels, or holds an alias of what it stands in`,
+    )
   if (budget.left < 0) throw new InstallConfigError(`the install-config has more than ${MAX_VALUES} values`)
-  if (Array.isArray(value)) return value.map((inner) => copyWithoutAliases(inner, budget))
+  if (Array.isArray(value)) return value.map((inner) => copyWithoutAliases(inner, budget, depth + 1))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyWithoutAliases(inner, budget)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, copyWithoutAliases(inner, budget, depth + 1)]),
+  )
 }

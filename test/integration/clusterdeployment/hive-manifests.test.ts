@@ -135,3 +135,55 @@ test('CLUSTER-53: what only Hive’s installer reads is kept', async () => {
     },
   })
 })
+
+const DELETE_AFTER = 'hive.openshift.io/delete-after'
+
+const eventsOf = async (name: string): Promise<readonly string[]> => {
+  const path = `/apis/events.k8s.io/v1/namespaces/${the.namespace}/events`
+  type Told = { readonly reason: string; readonly note: string; readonly regarding: { readonly name: string } }
+  const { items } = await the.plane.rest<{ items: readonly Told[] }>('GET', path)
+  return items.filter(({ regarding }) => regarding.name === name).map(({ reason, note }) => `${reason}: ${note}`)
+}
+
+test('CLUSTER-70: with Hive’s annotation delete-after a cluster is deleted when it has existed for so long, be it installed and claimed', async () => {
+  const pool = { namespace: the.namespace, poolName: 'pool', claimName: 'mine' }
+  const declared = await the.declare(
+    'short-lived',
+    { clusterPoolRef: pool },
+    { annotations: { [DELETE_AFTER]: '1h', 'hive.openshift.io/note': 'claimed' } },
+  )
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  const installed = await the.until('short-lived', 'Provisioned')
+  expect(installed.metadata.deletionTimestamp).toBeUndefined()
+  await the.change('short-lived', { metadata: { annotations: { [DELETE_AFTER]: '1s' } } })
+  await the.eventually(async () => expect(await the.call('GET', `/clusters/${id}`)).toHaveProperty('deleted_time'))
+  expect(await eventsOf('short-lived')).toContain(
+    'Expired: it has existed for longer than 1s (annotation hive.openshift.io/delete-after), and is deleted',
+  )
+  await the.cleanUp(id)
+  await the.eventually(async () => expect(await the.get('short-lived')).toBeUndefined())
+})
+
+test('CLUSTER-70: the time comes by itself, also for a cluster that may not be registered yet', async () => {
+  const clusterPoolRef = {
+    namespace: the.namespace,
+    poolName: 'pool',
+    clusterDeploymentCustomization: { name: 'nowhere' },
+  }
+  await the.declare('waits', { clusterPoolRef }, { annotations: { [DELETE_AFTER]: '2s' } })
+  await the.eventually(async () => expect(await the.get('waits')).toBeUndefined())
+})
+
+test('CLUSTER-70: a text that is no duration deletes nothing, and an Event says so', async () => {
+  const declared = await the.declare('misspelt', {}, { annotations: { [DELETE_AFTER]: '8 hours' } })
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  await the.until('misspelt', 'Provisioned')
+  await the.eventually(async () =>
+    expect(await eventsOf('misspelt')).toContain(
+      'BadDeleteAfter: it is deleted at no time: annotation hive.openshift.io/delete-after: "8 hours" is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m',
+    ),
+  )
+  expect((await the.get('misspelt'))?.metadata.deletionTimestamp).toBeUndefined()
+})

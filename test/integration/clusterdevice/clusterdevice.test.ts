@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CLUSTER_FIELD, clusterDeviceName } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -274,6 +275,32 @@ test('a ClusterDeployment with the name of a machine gets no agent, and takes no
   expect({ uid: metadata?.uid, deleted: metadata?.deletionTimestamp }).toEqual({ uid, deleted: undefined })
   expect(await fleet.texts('fleet-info')).toEqual(said)
   expect(Object.keys(await fleet.texts('fleet-heartbeat'))).toEqual([name])
+})
+
+test('AGENT-23: a Device that is written by reports which were read before they were deleted goes too', async () => {
+  await using world = await fleetWorld()
+  const { kube, namespace, plane, until, bucket } = world
+  const operator = await world.operator()
+  await until(() => world.texts('fleet-info').then((texts) => expect(texts).toEqual({})))
+  await operator.stop()
+  await using _ = await startManager(world, await accountOf(plane, 'clusterdevice', namespace))
+  const name = `late-${namespace}`
+  const inventory = { [CLUSTER_FIELD]: `${namespace}/${name}` }
+  await kube.create(ClusterDeployment, {
+    metadata: { name, namespace, labels: { 'fleet.nationtech.io/device': 'true' } },
+    spec: { clusterName: name, baseDomain: 'example.com', platform: { baremetal: {} } },
+  })
+  await until(async () =>
+    expect((await kube.get(ClusterDeployment, name, namespace))?.metadata.finalizers).toHaveLength(1),
+  )
+  const info = { labels: {}, inventory, agentVersion: '1' }
+  await bucket('fleet-info', (kv) => kv.put(clusterDeviceName({ namespace, name }), infoCodec.encode(info, 0)))
+  await kube.delete(ClusterDeployment, name, namespace)
+  await until(async () => expect(await world.texts('fleet-info')).toEqual({}))
+  const device = { metadata: { name: clusterDeviceName({ namespace, name }) }, spec: { inventory } }
+  await kube.create(Device, device)
+  await until(async () => expect(await kube.get(ClusterDeployment, name, namespace)).toBeUndefined())
+  expect(await kube.get(Device, device.metadata.name)).toBeUndefined()
 })
 
 test('where NATS has no buckets of the fleet, never had or has no more, a ClusterDeployment goes: nothing was said there', async () => {

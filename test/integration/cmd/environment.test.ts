@@ -126,7 +126,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(two, `--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/powerless may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; patch clusterdeploymentcustomizations.hive.openshift.io/status; get, list, watch, patch clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status; list adapterinventories.hyperfleet.redhat.com; list adaptertasks.hyperfleet.redhat.com; get namespaces kube-system in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/powerless may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; patch clusterdeploymentcustomizations.hive.openshift.io/status; get, list, watch, patch, delete clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status; list adapterinventories.hyperfleet.redhat.com; list adaptertasks.hyperfleet.redhat.com; get namespaces kube-system in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })
@@ -142,7 +142,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(two, `--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/reader may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; patch clusterdeploymentcustomizations.hive.openshift.io/status; get, list, watch, patch clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status; list adapterinventories.hyperfleet.redhat.com; list adaptertasks.hyperfleet.redhat.com; get namespaces kube-system in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/reader may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; patch clusterdeploymentcustomizations.hive.openshift.io/status; get, list, watch, patch, delete clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status; list adapterinventories.hyperfleet.redhat.com; list adaptertasks.hyperfleet.redhat.com; get namespaces kube-system in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })
