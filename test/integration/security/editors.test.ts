@@ -13,6 +13,7 @@ beforeAll(async () => {
   cluster = await startControlPlane({ crds: false, parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
   await cluster.kubectl('apply', '--server-side', '-f', 'manifests/install.yaml')
   await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
+  await cluster.kubectl('apply', '--server-side', '-k', 'kustomize/samples/tasks')
   for (const name of ['stranger', 'editor']) await cluster.kubectl('create', 'serviceaccount', name, '-n', 'default')
   await cluster.kubectl(
     'create',
@@ -99,4 +100,103 @@ test('attack: the editor of another namespace acts as an account of Muster, read
   // In a namespace of its own it may write what is declared there, and nothing that runs programs on devices.
   const fleet = all(WRITE, 'fleet.nationtech.io', ['deployments', 'devices'], 'default')
   expect(await allowedTo('editor', fleet)).toEqual([])
+})
+
+// ADAPTER-133
+test('attack: the author of a task has its account write or delete where Muster is, or label the namespace', async () => {
+  const [tasks, work] = ['hyperfleet-tasks', 'hyperfleet-work']
+  await cluster.kubectl('create', 'serviceaccount', 'mighty', '-n', tasks)
+  // More than a task should have: the policy is to hold all the same.
+  for (const role of ['admin', 'muster-editor'])
+    await cluster.kubectl(
+      'create',
+      'clusterrolebinding',
+      `mighty-${role}`,
+      `--clusterrole=${role}`,
+      `--serviceaccount=${tasks}:mighty`,
+    )
+  await cluster.kubectl('create', 'clusterrole', 'labels', '--verb=get,patch,delete', '--resource=namespaces')
+  await cluster.kubectl(
+    'create',
+    'clusterrolebinding',
+    'labels',
+    '--clusterrole=labels',
+    `--serviceaccount=${tasks}:mighty`,
+  )
+  const as = (account: string, ...args: readonly string[]): Promise<string> =>
+    cluster
+      .kubectl(...args, `--as=system:serviceaccount:${tasks}:${account}`, '--dry-run=server')
+      .then(() => 'allowed')
+      .catch((error: Error) => error.message)
+  const job = (namespace: string) => ['create', 'job', 'loot', '--image=busybox', `--namespace=${namespace}`]
+  const config = (namespace: string) => ['create', 'configmap', 'nats-devices', `--namespace=${namespace}`]
+  // Roles of the control plane, and the policy, take a moment to hold.
+  await vi.waitFor(async () => expect(await as('mighty', ...job(work))).toBe('allowed'), { timeout: 60_000 })
+  await vi.waitFor(async () => expect(await as('mighty', ...job(NAMESPACE))).toContain('apply nothing in'), {
+    timeout: 60_000,
+  })
+  const attacks = [
+    config(NAMESPACE),
+    ['create', 'secret', 'generic', 'loot', `--namespace=${NAMESPACE}`],
+    ['create', 'rolebinding', 'loot', '--clusterrole=view', '--user=mallory', `--namespace=${NAMESPACE}`],
+    ['delete', 'networkpolicy', 'default-deny', `--namespace=${NAMESPACE}`],
+    ['patch', 'deployment', 'hyperfleet-api', '--patch={"spec":{"replicas":0}}', `--namespace=${NAMESPACE}`],
+    ['scale', 'deployment', 'hyperfleet-api', '--replicas=0', `--namespace=${NAMESPACE}`],
+    ['create', 'serviceaccount', 'another-adapter', `--namespace=${tasks}`],
+    ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=privileged', '--overwrite'],
+    ['delete', 'namespace', NAMESPACE],
+  ]
+  for (const attack of attacks) {
+    const answer = await as('mighty', ...attack)
+    expect({ attack, answer }).toEqual({ attack, answer: expect.stringContaining('apply nothing in') })
+  }
+  for (const attack of [config('default'), ['label', 'namespace', 'default', 'a=b']])
+    expect({ attack, answer: await as('mighty', ...attack) }).toEqual({ attack, answer: 'allowed' })
+  // The accounts of the samples, which are there to try things out with.
+  for (const account of ['cluster-config', 'cluster-validation', 'cluster-slow', 'nodepool-config'])
+    for (const attack of [job(NAMESPACE), config(NAMESPACE)])
+      expect({ account, attack, answer: await as(account, ...attack) }).toEqual({
+        account,
+        attack,
+        answer: expect.stringMatching(/apply nothing in|cannot create resource/),
+      })
+})
+
+// ADAPTER-133
+test('an administrator who means it lets the account of a task write where Muster is', async () => {
+  const account = 'hyperfleet-tasks:meant'
+  await cluster.kubectl('create', 'serviceaccount', 'meant', '-n', 'hyperfleet-tasks')
+  await cluster.kubectl('create', 'role', 'meant', '-n', NAMESPACE, '--verb=create,get', '--resource=configmaps')
+  await cluster.kubectl(
+    'create',
+    'role',
+    'objects',
+    '-n',
+    NAMESPACE,
+    '--verb=update',
+    '--resource=adaptertasks.hyperfleet.redhat.com/objects',
+  )
+  for (const role of ['meant', 'objects'])
+    await cluster.kubectl(
+      'create',
+      'rolebinding',
+      role,
+      '-n',
+      NAMESPACE,
+      `--role=${role}`,
+      `--serviceaccount=${account}`,
+    )
+  await vi.waitFor(
+    () =>
+      cluster.kubectl(
+        'create',
+        'configmap',
+        'meant',
+        '-n',
+        NAMESPACE,
+        `--as=system:serviceaccount:${account}`,
+        '--dry-run=server',
+      ),
+    { timeout: 60_000 },
+  )
 })

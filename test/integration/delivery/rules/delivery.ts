@@ -1,4 +1,4 @@
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { each, type Manifest, nameOf, type Rule } from './manifest.ts'
 import type { Workload } from './workload.ts'
 
@@ -14,8 +14,9 @@ const CLUSTER_SCOPED = [
   'Device',
 ] as const
 
-/** What there may be in the namespace of tasks' accounts: no account of Muster's, and nothing that runs. */
+/** What there may be in the namespaces of tasks' accounts and of what these apply: no account of Muster's, and nothing that runs. */
 const RIGHTS = ['Role', 'RoleBinding']
+const OF_TASKS = [TASK_ACCOUNTS, TASK_WORK]
 
 /** Everything is in one namespace, and the namespace is part of the build. */
 export const inOneNamespace =
@@ -24,7 +25,7 @@ export const inOneNamespace =
     each(undefined, ({ kind, metadata }) => {
       const isClusterScoped = CLUSTER_SCOPED.some((name) => name === kind)
       if (isClusterScoped) return metadata.namespace === undefined ? [] : ['it has no namespace']
-      if (RIGHTS.includes(kind) && metadata.namespace === TASK_ACCOUNTS) return []
+      if (RIGHTS.includes(kind) && OF_TASKS.some((name) => name === metadata.namespace)) return []
       return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
     })(objects)
 
