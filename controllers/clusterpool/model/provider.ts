@@ -13,7 +13,7 @@ export interface ProviderRole {
 }
 
 /** What a ClusterRole says of the provider that it is for; undefined when it is for none, or does not name an account. */
-export const providerRoleOf = ({ metadata }: ClusterRole): ProviderRole | undefined => {
+export const providerRoleOf = ({ metadata }: Pick<ClusterRole, 'metadata'>): ProviderRole | undefined => {
   const provider = metadata.labels?.[PROVIDER_ROLE_LABEL]
   const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(metadata.annotations?.[PROVIDER_ACCOUNT_ANNOTATION] ?? '') ?? []
   if (provider === undefined || namespace === undefined || name === undefined) return undefined
