@@ -20,7 +20,6 @@ const JOBS = { group: 'batch', plural: 'jobs' }
 const OTHERS = 'Some resources are remaining: clusterdeployments.hive.openshift.io has 1 resource instances'
 
 test.for([
-  ['nothing of any kind', ending(...DONE, remaining('False', 'All content successfully removed'))],
   ['other kinds alone', ending(...DONE, remaining('True', OTHERS))],
   ['its name in another group', ending(...DONE, remaining('True', `${OTHERS}, secrets.jobs has 1 resource instances`))],
 ] as const)('gone: %s', ([, namespace]) => {
@@ -32,6 +31,14 @@ test.for([
   ['it is not being deleted', { ...ending(...DONE, remaining('False', '')), metadata: {} }],
   ['it says nothing yet', ending()],
   ['it says nothing of what remains', ending(...DONE)],
+  [
+    'nothing remains, as it says while pods end',
+    ending(...DONE, remaining('False', 'All content successfully removed')),
+  ],
+  [
+    'pods alone remain, which go before all else is looked at',
+    ending(...DONE, remaining('True', 'Some resources are remaining: pods. has 2 resource instances')),
+  ],
   ['what remains can’t be read', ending(...DONE, remaining('True', 'some things are left'))],
   ...DONE.map(({ type }) => {
     const failed = DONE.map((one) => (one.type === type ? { type, status: 'True' } : one))

@@ -23,7 +23,8 @@ const REMAINING = /([^\s,.]+)\.(\S*) has \d+ resource instances/g
 
 /**
  * It is being deleted, all kinds in it have been, and none of this one is left: nor will there be, as nothing is made in such a namespace. False
- * also when it does not say so.
+ * also when it does not say so. Kubernetes deletes pods before all else and says meanwhile that nothing, or pods alone, remains, though nothing else
+ * was looked at (feature OrderedNamespaceDeletion): only another kind that remains shows that it has come to all.
  */
 export const endsWithout = (
   { metadata, status }: EndingNamespace,
@@ -32,8 +33,7 @@ export const endsWithout = (
   const conditions = new Map((status?.conditions ?? []).map((one) => [one.type, one]))
   if (metadata?.deletionTimestamp === undefined) return false
   if (INCOMPLETE.some((type) => conditions.get(type)?.status !== 'False')) return false
-  const { status: remains, message = '' } = conditions.get('NamespaceContentRemaining') ?? {}
-  if (remains === 'False') return true
-  const left = [...message.matchAll(REMAINING)]
-  return left.length > 0 && !left.some(([, name, of]) => name === plural && of === group)
+  const { message = '' } = conditions.get('NamespaceContentRemaining') ?? {}
+  const left = [...message.matchAll(REMAINING)].map(([, name, of]) => `${name}.${of}`)
+  return left.some((kind) => kind !== 'pods.') && !left.includes(`${plural}.${group}`)
 }
