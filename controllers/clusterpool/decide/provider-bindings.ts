@@ -14,21 +14,23 @@ export const providerBindingActions = ({
   clusters,
   namespaces,
   providerRoles,
-}: Pick<Observed, 'clusters' | 'namespaces' | 'providerRoles'>): readonly Action[] =>
-  namespaces
+}: Pick<Observed, 'clusters' | 'namespaces' | 'providerRoles'>): readonly Action[] => {
+  const clustersIn = Map.groupBy(clusters, ({ namespace }) => namespace)
+  return namespaces
     .filter(({ terminating }) => !terminating)
-    .toSorted((a, b) => compareText(a.name, b.name))
-    .flatMap(({ name, providerBindings }) => {
-      const present = new Set(clusters.filter(({ namespace }) => namespace === name).map(({ provider }) => provider))
-      return providerRoles
-        .filter(({ provider }) => present.has(provider))
-        .flatMap((role): readonly Action[] => {
-          const there = providerBindings.find((binding) => binding.name === role.name)
-          if (there !== undefined && isBound(there, role)) return []
-          const why = `the provider ${role.provider} makes a cluster there`
-          return [{ action: 'BindProvider', namespace: name, role, there, why }]
-        })
-    })
+    .flatMap(({ name, providerBindings }) =>
+      providerRoles
+        .filter(({ provider }) => clustersIn.get(name)?.some((cluster) => cluster.provider === provider))
+        .map((role) => ({ namespace: name, role, there: providerBindings.find((one) => one.name === role.name) }))
+        .filter(({ role, there }) => there === undefined || !isBound(there, role)),
+    )
+    .toSorted((a, b) => compareText(a.namespace, b.namespace))
+    .map((binding) => ({
+      action: 'BindProvider',
+      ...binding,
+      why: `the provider ${binding.role.provider} makes a cluster there`,
+    }))
+}
 
 const isBound = ({ roleRef, subjects, isLabelled }: ProviderBinding, { name, account }: ProviderRole): boolean => {
   const [subject, ...others] = subjects
