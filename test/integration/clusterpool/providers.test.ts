@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { PROVIDER_ACCOUNT_ANNOTATION, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
-import { ClusterRole, RoleBinding } from '#apis/kubernetes.ts'
+import { ClusterRole, Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
 
 const ACCOUNT = { kind: 'ServiceAccount', namespace: 'tasks', name: 'provider' } as const
@@ -157,4 +157,61 @@ test('POOL-84: a manager that dies with the answer to its write goes on, and mak
   expect(await Array.fromAsync(the.api.list(ClusterDeployment, { labelSelector: `provider=${provider}` }))).toEqual([])
   await the.start()
   await untilBound(the, role, await namespaceOfCluster(the, 'pool'))
+})
+
+test('POOL-84: a cluster’s author changes its provider: the new one is let in, and the former one keeps its rights', async () => {
+  await using the = await poolWorld()
+  const [former, provider] = [providerOf(the, 'former'), providerOf(the, 'new')]
+  const roles = [await declareProvider(the, former), await declareProvider(the, provider)] as const
+  for (const role of roles) await letPoolsBind(the, role)
+  await the.start()
+  await the.pool('pool', { labels: { provider: former } })
+  const place = await namespaceOfCluster(the, 'pool')
+  const before = await untilBound(the, roles[0], place)
+  expect(await bindingIn(the, roles[1], place)).toBeUndefined()
+  const [{ metadata: { name = '' } = {} } = {}] = await the.clusters('pool')
+  const body = { metadata: { labels: { provider } } }
+  await the.api.patch(ClusterDeployment, { name, namespace: place, type: 'merge', body })
+  await untilBound(the, roles[1], place)
+  expect((await bindingIn(the, roles[0], place))?.metadata.uid).toBe(before?.metadata.uid)
+})
+
+test('POOL-84: the folder of a provider is taken away and comes back: its clusters can go meanwhile, and those that are there have its rights again', async () => {
+  await using the = await poolWorld()
+  const provider = providerOf(the, 'away')
+  const role = await declareProvider(the, provider)
+  await letPoolsBind(the, role)
+  await the.start()
+  for (const pool of ['going', 'staying']) await the.pool(pool, { labels: { provider } })
+  const [going, staying] = [await namespaceOfCluster(the, 'going'), await namespaceOfCluster(the, 'staying')]
+  await untilBound(the, role, going)
+  const before = await untilBound(the, role, staying)
+
+  await the.api.delete(ClusterRole, role)
+  await the.api.delete(ClusterPool, 'going', the.namespace)
+  await eventually(async () => expect(await the.api.get(ClusterPool, 'going', the.namespace)).toBeUndefined())
+  expect((await bindingIn(the, role, staying))?.metadata.uid).toBe(before?.metadata.uid)
+
+  await declareProvider(the, provider)
+  await the.api.delete(RoleBinding, role, staying)
+  await untilBound(the, role, staying)
+})
+
+test('POOL-84: the namespace of a cluster is being deleted: nothing is bound there any more, and all of it ends', async () => {
+  await using the = await poolWorld()
+  const provider = providerOf(the, 'ending')
+  const role = await declareProvider(the, provider)
+  await letPoolsBind(the, role)
+  await the.start()
+  await the.pool('pool', { labels: { provider } })
+  const place = await namespaceOfCluster(the, 'pool')
+  await untilBound(the, role, place)
+  the.installer.slow.add('*')
+  await the.api.delete(Namespace, place)
+  await eventually(async () => expect(await bindingIn(the, role, place)).toBeUndefined())
+  await the.api.delete(ClusterPool, 'pool', the.namespace)
+  the.installer.slow.clear()
+  the.installer.wake()
+  await eventually(async () => expect(await the.api.get(ClusterPool, 'pool', the.namespace)).toBeUndefined())
+  await eventually(async () => expect(await the.api.get(Namespace, place)).toBeUndefined())
 })
