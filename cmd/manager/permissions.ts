@@ -49,7 +49,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations', verbs: ['get', 'list', 'watch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations/status', verbs: ['patch'] },
-    { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
+    { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments/status', verbs: ['patch'] },
     { group: 'hyperfleet.redhat.com', resource: 'adapterinventories', verbs: ['list'] },
     { group: 'hyperfleet.redhat.com', resource: 'adaptertasks', verbs: ['list'] },

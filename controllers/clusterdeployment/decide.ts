@@ -5,7 +5,6 @@ import { FAILING, LEFT_BEHIND } from './conditions.ts'
 import type { Decision, KstatusSummary, Observed, Step } from './decision.ts'
 import { attemptsLimit, countAttempts, describeLimit } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
-import { describeExpiry, isExpired, lifetimeOf } from './lifetime.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
 import { foreignKubernetes, isOriginTrue, type KubernetesUids, withoutOrigin } from './record/origin.ts'
@@ -16,18 +15,8 @@ const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'S
 
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
-  const { deployment, gone, loss } = observed
-  const decision = isExpired(deployment, now) ? decideExpired(deployment) : decideStep(observed, now)
-  const { expiresAt } = lifetimeOf(deployment)
-  return { ...decision, recheckAt: earlier(decision.recheckAt, expiresAt), gone: loss?.gone ?? gone }
-}
-
-const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
-  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
-
-const decideExpired = (deployment: ClusterDeployment): Decision => {
-  const why = describeExpiry(deployment)
-  return { ...unchanged(deployment), step: { do: 'Delete', why }, kstatus: reconciling('Expired', why) }
+  const { gone, loss } = observed
+  return { ...decideStep(observed, now), gone: loss?.gone ?? gone }
 }
 
 const decideStep = (observed: Observed, now: Date): Decision => {

@@ -43,8 +43,6 @@ export type Step =
   | { readonly do: 'Withdraw'; readonly record: ClusterRecord }
   /** Write that it is to sleep: it has run for its hibernateAfter. */
   | { readonly do: 'Hibernate'; readonly why: string }
-  /** Delete the ClusterDeployment: it has existed for as long as it may. */
-  | { readonly do: 'Delete'; readonly why: string }
 
 export interface Decision {
   readonly step: Step

@@ -22,7 +22,6 @@ const rights: Rights = {
   kind: 'ClusterRole',
   about: 'To have ClusterDeployments made by the HyperFleet API, in whatever namespaces they are.',
   why: {
-    clusterdeployments: 'One that has Hive’s annotation delete-after is deleted when its time has come.',
     clusterdeploymentcustomizations:
       'A cluster is registered only while its customization is leased to it; that it is, is written into the status before.',
     secrets:

@@ -2,7 +2,6 @@ import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/
 import { findCondition, isTrue } from '#operator/model/conditions.ts'
 import { LEFT_BEHIND, STOPPED } from './conditions.ts'
 import type { Decision } from './decision.ts'
-import { lifetimeOf } from './lifetime.ts'
 
 export interface DeploymentEvent {
   readonly type: 'normal' | 'warning'
@@ -11,8 +10,7 @@ export interface DeploymentEvent {
 }
 
 /** What people should hear of: what the decision changes about the ClusterDeployment as it was. */
-export const buildEvents = (deployment: ClusterDeployment, decision: Decision): readonly DeploymentEvent[] => {
-  const { spec, status } = deployment
+export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decision): readonly DeploymentEvent[] => {
   const { record, installed, stopped, failed, failing, kstatus } = decision
   const events: DeploymentEvent[] = []
   const add = (type: DeploymentEvent['type'], reason: string, message: string) => events.push({ type, reason, message })
@@ -27,8 +25,6 @@ export const buildEvents = (deployment: ClusterDeployment, decision: Decision): 
   const was = findCondition(status?.conditions, 'Ready')?.reason
   if (WARNING_REASONS.includes(kstatus.reason) && was !== kstatus.reason)
     add('warning', kstatus.reason, kstatus.message)
-  const { problem } = lifetimeOf(deployment)
-  if (problem !== undefined) add('warning', 'BadDeleteAfter', `it is deleted at no time: ${problem}`)
   return events
 }
 

@@ -27,7 +27,6 @@ export const execute = async (
     case 'Nothing':
     // Written before: whether it could be decides about the rest.
     case 'Hibernate':
-    case 'Delete':
       return undefined
     case 'Mark':
       // It comes back by the watch, and only then the cluster is registered.

@@ -7,7 +7,6 @@ import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { decide, registrationOf } from './decide.ts'
 import type { Decision } from './decision.ts'
-import { deleteExpired } from './delete-expired.ts'
 import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
 import { isGoneKnown } from './gone-clusters.ts'
@@ -76,7 +75,6 @@ const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeploy
   if (observed === undefined) return
   const next = decide(observed, clock.now())
   if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
-  if (next.step.do === 'Delete') return deleteExpired(context, observed.deployment, next.step.why)
   // The customization was written while its lease was looked at.
   if (next.step.do === 'Register' && !(await mayRegister(context, observed)))
     return { requeueAfter: countConflict(context.memo) }
