@@ -2,7 +2,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { PAGES } from './commands.ts'
-import { type Block, type Page, parsePage, REPOSITORY } from './page.ts'
+import { type Block, commandsBelow, type Page, parsePage, REPOSITORY } from './page.ts'
 import { ARGOCD, WORLDS } from './worlds.ts'
 
 describe('links', () => {
@@ -149,3 +149,13 @@ const leadsSomewhere = ({ path, anchor }: Link): boolean => {
   const page = pageAt(path) ?? parsePage(path, readFileSync(join(REPOSITORY, path), 'utf8'))
   return page.anchors.has(anchor)
 }
+
+test('the commands below a heading end with the next one of its level, and a comment among them is none', () => {
+  const block = (commands: string) => ['```sh', commands, '```']
+  const text = ['## A', ...block('# no heading\na'), '### B', ...block('b'), '## C', ...block('c')].join('\n')
+  const page = parsePage('docs/a.md', text)
+  expect(commandsBelow(page, 'A')).toEqual(['# no heading\na', 'b'])
+  expect(commandsBelow(page, 'B')).toEqual(['b'])
+  expect(commandsBelow(page, 'C')).toEqual(['c'])
+  expect(() => commandsBelow(page, 'no heading')).toThrow('docs/a.md has no heading "no heading"')
+})
