@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness,worlds}}/**/*.test.ts',
+            '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,fuzz,harness,worlds}}/**/*.test.ts',
           ],
         },
       },

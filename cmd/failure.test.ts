@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { KubeConfigError } from '#operator/client/kubeconfig.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { Failure, reasonOf } from './failure.ts'
 
+const CATALOGUE = { StoreError: { when: 'the store is full', remedy: 'make it larger' } }
+class StoreError extends errorOf(CATALOGUE, 'StoreError') {}
+
 test('an error of the catalogue ends a command with what to do behind its message', () => {
-  expect(reasonOf(new KubeConfigError('there is no context "prod"'))).toBe(
-    'there is no context "prod". To do: correct the file, or name another context',
-  )
+  expect(reasonOf(new StoreError('there is no room for x'))).toBe('there is no room for x. To do: make it larger')
 })
 
 test('a message that a command wrote itself says what to do already, and stays one line', () => {

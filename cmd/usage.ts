@@ -10,7 +10,7 @@ export const usageError = (error: CommanderError, muster: Command, args: readonl
   const path = commandPath(muster, args)
   const command = path.at(-1) ?? muster
   const commands = command.commands.map((candidate) => candidate.name())
-  const flags = command.options.map(({ long }) => long ?? '')
+  const flags = command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '')
   const help = `"${['muster', ...path.map((part) => part.name())].join(' ')} --help" lists what is`
   return new UsageError(problem(error, commands, flags, help), { cause: error })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { consumerGroup } from './consumer-group.ts'
 
-/** As the API says it: services/hyperfleet-api/http/routes/events.ts. JetStream takes all of it for durable consumers. */
+/** As the API says it: services/hyperfleet-api/http/routes/consumer-group.ts. JetStream takes all of it for durable consumers. */
 const TAKEN = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 test('ADAPTER-21: a group can be read, and found again after a restart', () => {

@@ -10,7 +10,7 @@ const condition = ({ isProbed }: { readonly isProbed: boolean }) =>
   Type.Object(
     {
       ...((isProbed ? { lastProbeTime: lastProbeTime() } : {}) as object),
-      type: Type.String({ description: 'What the condition is about, in CamelCase.', minLength: 1, maxLength: 316 }),
+      type: Type.String({ description: 'Name of the condition, in CamelCase.', minLength: 1, maxLength: 316 }),
       status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
       observedGeneration: Type.Optional(
         Type.Integer({

@@ -23,7 +23,7 @@ export const duration = (options: { description: string; default?: Duration }): 
   })
 
 /** Ten years: beyond it a number was mistyped. */
-const LONGEST = '87600h'
+const MAX_DURATION = '87600h'
 
 /** A span of time that may be left out, from 0s on, as Go writes it; Hive's fields have no other bounds. */
 export const span = (options: { description: string; default?: Duration }): TUnsafe<Duration> =>
@@ -32,7 +32,7 @@ export const span = (options: { description: string; default?: Duration }): TUns
     maxLength: 32,
     ...options,
     ...rules({
-      rule: `self.matches('${SPAN}') && duration(self) <= duration('${LONGEST}')`,
-      message: `must be a duration of at most ${LONGEST}, written as 90s, 30m, 8h or 1h30m`,
+      rule: `self.matches('${SPAN}') && duration(self) <= duration('${MAX_DURATION}')`,
+      message: `must be a duration of at most ${MAX_DURATION}, written as 90s, 30m, 8h or 1h30m`,
     }),
   })

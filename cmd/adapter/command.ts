@@ -3,6 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
 import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 
 export const dryRunFlags = {
@@ -28,12 +29,15 @@ export type DeadLettersOptions = Values<typeof deadLettersFlags>
 
 export const orphansFlags = {
   namespace: flag('NAME', 'the namespace of the tasks', objectName, 'hyperfleet-system'),
-  hyperfleetUrl: optional(
-    'URL',
-    'the HyperFleet API, to find resources that it does not have (default: only tasks that are gone are found)',
-    urlOf('http', 'https'),
-  ),
-  tokenFile: optional('FILE', 'a file with a bearer token for that API', nonEmpty),
+  hyperfleetApiUrl: {
+    ...optional(
+      'URL',
+      'the HyperFleet API, without a path, to find resources that it does not have (default: only tasks that are gone are found)',
+      urlOf('http', 'https'),
+    ),
+    formerly: ['hyperfleetUrl'],
+  },
+  hyperfleetApiTokenFile: renamedApiTokenFile,
   prune: toggle('delete what is listed'),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
   ...apiServerFlags,
@@ -58,7 +62,7 @@ Examples:
 const ORPHANS_EXAMPLES = `
 Examples:
   muster adapter orphans --namespace=hyperfleet-system
-  muster adapter orphans --hyperfleet-url=http://localhost:8000 --prune
+  muster adapter orphans --hyperfleet-api-url=http://localhost:8000 --prune
 
 It looks and deletes with your own rights. What --prune has deleted may take a while to go: run it again, and the inventories go too.
 `

@@ -14,9 +14,8 @@ const TIMEOUT_MS = 10_000
 
 /** Prints what is left of tasks and resources that are gone, and deletes it when asked to. @throws Failure */
 export const runOrphans = async (options: OrphansOptions): Promise<void> => {
-  const { namespace, hyperfleetUrl, tokenFile, output, prune } = options
-  const connection =
-    hyperfleetUrl === undefined ? undefined : openHttpConnection({ base: hyperfleetUrl, userAgent: 'muster' })
+  const { namespace, hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output, prune } = options
+  const connection = url === undefined ? undefined : openHttpConnection({ base: url, userAgent: 'muster' })
   const token = tokenFile === undefined ? undefined : fileToken(tokenFile)
   const apiClient =
     connection && new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, token })
@@ -46,7 +45,7 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
       failIfUnclear(unclear)
     })
   } catch (error) {
-    if (error instanceof RequestError) throw new Failure(`--hyperfleet-url: ${error.message}`, { cause: error })
+    if (error instanceof RequestError) throw new Failure(`--hyperfleet-api-url: ${error.message}`, { cause: error })
     throw error
   } finally {
     await connection?.close()

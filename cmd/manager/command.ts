@@ -3,6 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf, urlOf } from '#operator/flags/values.ts'
 import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { hyperfleetApiTokenFile } from '../hyperfleet-api-flags.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 import { CONTROLLERS, controllerFlags } from './controllers.ts'
@@ -39,11 +40,7 @@ export const managerFlags = {
     urlOf('http', 'https'),
     'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
   ),
-  hyperfleetApiTokenFile: optional(
-    'FILE',
-    'file with the bearer token for the HyperFleet API, read for every request',
-    nonEmpty,
-  ),
+  hyperfleetApiTokenFile,
   dashboardBind: optional(
     'ADDRESS',
     'where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free)',

@@ -2,15 +2,19 @@ import { Command } from 'commander'
 import { flag, optional, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 
 export const sentinelPreviewFlags = {
   current: optional('FILE', 'the SentinelConfigs as they are, YAML; - is standard input (default: none)', nonEmpty),
-  apiUrl: optional(
-    'URL',
-    'the HyperFleet API to read resources of (default: the one that each spec names)',
-    urlOf('http', 'https'),
-  ),
-  tokenFile: optional('FILE', 'a file with the bearer token for the API', nonEmpty),
+  hyperfleetApiUrl: {
+    ...optional(
+      'URL',
+      'the HyperFleet API, without a path, to read resources of (default: the one that each spec names)',
+      urlOf('http', 'https'),
+    ),
+    formerly: ['apiUrl'],
+  },
+  hyperfleetApiTokenFile: renamedApiTokenFile,
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
 }
 
@@ -19,7 +23,7 @@ export type SentinelPreviewOptions = Values<typeof sentinelPreviewFlags>
 const EXAMPLES = `
 Examples:
   kubectl get sentinelconfigs -o yaml | muster sentinel preview new.yaml --current -
-  muster sentinel preview new.yaml --current=shards.yaml --api-url=http://127.0.0.1:8000 --output=json
+  muster sentinel preview new.yaml --current=shards.yaml --hyperfleet-api-url=http://127.0.0.1:8000 --output=json
 
 Nothing is changed. Exit codes: 0 the shards fit together, 1 there is an overlap or a gap, 2 a file can't be used.
 `

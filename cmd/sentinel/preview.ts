@@ -16,7 +16,7 @@ import type { SentinelPreviewOptions } from './command.ts'
 /** The preview of every SentinelConfig of a file. @throws UsageError for a file that can't be used, Failure without the API */
 export const previewSentinels = async (
   file: string,
-  { current, apiUrl, tokenFile, output }: SentinelPreviewOptions,
+  { current, hyperfleetApiUrl: apiUrl, hyperfleetApiTokenFile: tokenFile, output }: SentinelPreviewOptions,
 ): Promise<{ readonly text: string; readonly isTroubled: boolean }> => {
   const changed = await readConfigs('file', file)
   if (changed.length === 0) throw new UsageError(`file: ${file} holds no SentinelConfig`)

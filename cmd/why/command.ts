@@ -1,18 +1,24 @@
 import { Command } from 'commander'
-import { flag, optional } from '#operator/flags/flag.ts'
-import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { flag, type Values } from '#operator/flags/flag.ts'
+import { oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 
 export const whyFlags = {
-  apiUrl: flag('URL', 'the HyperFleet API, without its path', urlOf('http', 'https'), 'http://127.0.0.1:8000'),
-  tokenFile: optional('FILE', 'a file with the bearer token for the API', nonEmpty),
+  hyperfleetApiUrl: {
+    ...flag('URL', 'the HyperFleet API, without a path', urlOf('http', 'https'), 'http://127.0.0.1:8000'),
+    formerly: ['apiUrl'],
+  },
+  hyperfleetApiTokenFile: renamedApiTokenFile,
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
 }
+
+export type WhyOptions = Values<typeof whyFlags>
 
 const EXAMPLES = `
 Examples:
   muster why clusters/boston
-  muster why Cluster/019c1398-6a00-7000-8d4e-0242ac120002 --api-url=https://hyperfleet.example.com --token-file=token
+  muster why Cluster/019c1398-6a00-7000-8d4e-0242ac120002 --hyperfleet-api-url=https://hyperfleet.example.com --hyperfleet-api-token-file=token
 
 Nothing is changed. Exit codes: 0 it waits for nothing, 1 it waits for something or can't be looked at, 2 what was asked for can't be meant.
 `

@@ -2,13 +2,8 @@ import { systemClock } from '#operator/model/clock.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { createHttp, readJson } from '#services/hyperfleet-api/client/http.ts'
 import { Failure, UsageError } from '../failure.ts'
+import type { WhyOptions } from './command.ts'
 import { type Explanation, formatExplanation } from './format-explanation.ts'
-
-export interface WhyOptions {
-  readonly apiUrl: string
-  readonly tokenFile: string | undefined
-  readonly output: 'text' | 'json'
-}
 
 /** Of one request, in milliseconds. */
 const TIMEOUT_MS = 10_000
@@ -16,10 +11,10 @@ const TIMEOUT_MS = 10_000
 /** Finds a resource by its kind and its name or id, and says what it waits for. @throws Failure, UsageError */
 export const explainResource = async (
   reference: string,
-  { apiUrl, tokenFile, output }: WhyOptions,
+  { hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output }: WhyOptions,
 ): Promise<{ readonly text: string; readonly isWaiting: boolean }> => {
   const { kind, name } = parseReference(reference)
-  const http = createHttp({ url: apiUrl, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, clock: systemClock })
+  const http = createHttp({ url, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, clock: systemClock })
   const get = (path: string) =>
     http.exchange({ method: 'GET', path, accept: 'application/json' }, new AbortController().signal, readJson)
   try {

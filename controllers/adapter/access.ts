@@ -37,9 +37,9 @@ const MAX_FILE_BYTES = 1024 * 1024
 
 export interface AccessOptions {
   /** Names of environment variables. */
-  readonly variables: readonly string[]
+  readonly variables?: readonly string[]
   /** Folders, or single files. */
-  readonly files: readonly string[]
+  readonly files?: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to. */
   readonly httpTargets?: readonly string[]
   /** URLs of the NATS servers that events may come from. */
@@ -57,8 +57,8 @@ export interface AccessOptions {
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 export const grantAccess = ({
-  variables,
-  files,
+  variables = [],
+  files = [],
   httpTargets = [],
   natsServers = [],
   natsFiles = {},

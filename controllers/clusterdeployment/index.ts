@@ -12,7 +12,7 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import { isTrue } from '#operator/model/conditions.ts'
-import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { connectApi } from './connect-api.ts'
 import { expectedRegistration } from './decide.ts'
 import { deregister } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
@@ -25,13 +25,11 @@ import { findAdminKubeconfig } from './reachability/find-kubeconfig.ts'
 import { Findings } from './reachability/findings.ts'
 import { watchReachability } from './reachability/watch-reachability.ts'
 import { reconcile } from './reconcile.ts'
+import { countForgotten } from './record/forgotten.ts'
 import { KubernetesIdentity } from './record/origin.ts'
-import { type ClusterRecord, type Owner, ownerOf } from './record/record.ts'
+import { type Owner, ownerOf } from './record/record.ts'
 import { RecordCache } from './record/record-cache.ts'
 import { followRecords } from './record/record-stream.ts'
-
-/** Of one request to the HyperFleet API, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 10_000
 
 /** After the API refused something or did not answer. */
 const BACKOFF = { initial: '500ms', factor: 2, max: '1m' } as const
@@ -48,19 +46,11 @@ export const clusterDeployment = (deps: ClusterDeploymentOptions): Controller<Cl
   )
   const registrations = deployments.index<string, true>('registration', (one) => [[expectedRegistration(one), true]])
   const records = new RecordCache()
-  const hyperfleet = createHyperFleetClient({
-    url: deps.hyperfleetApiUrl,
-    timeout: REQUEST_TIMEOUT_MS,
-    userAgent: `muster-clusterdeployment/${deps.version}`,
-    tokenFile: deps.hyperfleetApiTokenFile,
-    clock: deps.clock,
-  })
+  const hyperfleet = connectApi(deps)
   const kubernetes = new KubernetesIdentity(deps.formerKubernetesUids ?? [])
   const deleted = new DeletedDeployments()
-  const isForgotten = (record: ClusterRecord): boolean =>
-    record.registration !== undefined && kubernetes.isOwn(record) && registrations.get(record.registration).length === 0
-  const countForgotten = () => [...records.living()].filter(isForgotten).length
-  const metrics = createMetrics(deps.registry, records, states, countForgotten)
+  const forgotten = () => countForgotten(records, { kubernetes, registrations })
+  const metrics = createMetrics(deps.registry, records, states, forgotten)
   const findings = new Findings()
   const doing = { hyperfleet, records, kubernetes, deleted, lost: new LostClusters(), metrics, findings }
 

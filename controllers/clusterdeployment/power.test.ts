@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { hibernateTime } from './power.ts'
 
 type Spec = Partial<ClusterDeployment['spec']>
@@ -14,18 +15,7 @@ const hibernating = (status: 'True' | 'False', lastTransitionTime: string) => ({
 })
 
 const cluster = (spec: Spec, status: Status): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: { name: 'one', namespace: 'clusters', uid: 'uid', resourceVersion: '1' },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: 'one',
-    platform: { aws: { region: 'eu-1' } },
-    installed: true,
-    powerState: 'Running',
-    hibernateAfter: '2h',
-    ...spec,
-  },
+  ...aClusterDeployment({}, { hibernateAfter: '2h', ...spec }),
   status: { powerState: 'Running', installedTimestamp: INSTALLED, ...hibernating('False', AWAKE), ...status },
 })
 

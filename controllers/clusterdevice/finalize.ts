@@ -24,11 +24,15 @@ import type { ClusterDeviceOptions } from './options.ts'
 /** How long NATS may take to answer, in milliseconds: then it is tried again. */
 const NATS_TIMEOUT_MS = 10_000
 const RECHECK_INTERVAL = '1s'
+/** Between two looks that find nothing: an operator that read the reports before they were deleted may be about to write the Device. */
+const LATE_DEVICE_DELAY = '3s'
+/** Of this process: another one that deleted the reports, or the Device, may have been killed just now. */
+const HAS_SEEN_NOTHING = 'has seen nothing'
 
-/** Until the Device is gone: the operator makes it again while it has not seen that its keys are. @throws CredentialsError, RefusedError, ApiError, NetworkError */
+/** Until two looks found neither the Device nor its reports: the operator makes it again while it has not seen that its keys are gone. @throws CredentialsError, RefusedError, ApiError, NetworkError */
 export const removeDevice =
   (deps: ClusterDeviceOptions, agents: RunningAgents) =>
-  async ({ object, api, clock, log, signal }: ChangeContext<ClusterDeployment>): Promise<Wait | undefined> => {
+  async ({ object, api, clock, log, memo, signal }: ChangeContext<ClusterDeployment>): Promise<Wait | undefined> => {
     const device = deviceName(object)
     // What it still has to say must not come after this.
     await agents.get(object.metadata.uid)?.catch(() => undefined)
@@ -36,21 +40,27 @@ export const removeDevice =
     const authenticator = await readClusterAuthenticator(deps)
     const connection = await connectAgent({ ...deps.nats, device, authenticator, clock, log }, limit.signal)
     const found = await api.get(Device, device)
-    const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
+    let isOwn = false
     try {
       const reports = await openReports(connection)
       const reported = reports.info && (await readInventory(connection, device))
-      if (reported === undefined ? isOwn : isDeviceOf(reported, object.metadata))
-        await deleteReports(connection, reports, device)
+      isOwn = isDeviceOf(reported ?? found?.spec.inventory, object.metadata)
+      if (isOwn) await deleteReports(connection, reports, device)
       else if (reported !== undefined || found !== undefined)
         log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
       await connection.close()
     }
     await rm(stateFolder(deps, object), { recursive: true, force: true })
-    if (found === undefined || !isOwn) return undefined
-    await api.delete(Device, device, undefined, { uid: found.metadata.uid })
-    return { requeueAfter: RECHECK_INTERVAL }
+    if (isOwn) {
+      memo.delete(HAS_SEEN_NOTHING)
+      if (found !== undefined && isDeviceOf(found.spec.inventory, object.metadata))
+        await api.delete(Device, device, undefined, { uid: found.metadata.uid })
+      return { requeueAfter: RECHECK_INTERVAL }
+    }
+    if (memo.has(HAS_SEEN_NOTHING)) return undefined
+    memo.set(HAS_SEEN_NOTHING, true)
+    return { requeueAfter: LATE_DEVICE_DELAY }
   }
 
 /** The buckets that the fleet has. Of one that it has not, not yet or not any more, nothing is said, and there is none to wait for. */

@@ -1,7 +1,9 @@
+import { moduleVersion } from '../gobuild/module-version.ts'
 import type { BinarySet } from '../gobuild/set.ts'
 
-/** As in go.mod; Argo CD's own programs compare it with one another. */
-export const ARGOCD_VERSION = 'v3.2.11'
+/** Argo CD's own programs compare it with one another. */
+export const ARGOCD_VERSION = moduleVersion(import.meta.dirname, 'github.com/argoproj/argo-cd/v3')
+const KUSTOMIZE_VERSION = moduleVersion(import.meta.dirname, 'sigs.k8s.io/kustomize/kustomize/v5')
 
 /** Argo CD (one program, whose part is chosen by ARGOCD_BINARY_NAME) and the kustomize that its repo-server calls. */
 export const ARGOCD = {
@@ -16,6 +18,6 @@ export const ARGOCD = {
   flags: [
     '-trimpath',
     '-ldflags',
-    `-s -w -X github.com/argoproj/argo-cd/v3/common.version=${ARGOCD_VERSION.slice(1)} -X sigs.k8s.io/kustomize/api/provenance.version=v5.7.1`,
+    `-s -w -X github.com/argoproj/argo-cd/v3/common.version=${ARGOCD_VERSION.slice(1)} -X sigs.k8s.io/kustomize/api/provenance.version=${KUSTOMIZE_VERSION}`,
   ],
 } as const satisfies BinarySet

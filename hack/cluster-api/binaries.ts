@@ -1,7 +1,7 @@
+import { moduleVersion } from '../gobuild/module-version.ts'
 import type { BinarySet } from '../gobuild/set.ts'
 
-/** As in go.mod. */
-const VERSION = 'v1.14.2'
+const VERSION = moduleVersion(import.meta.dirname, 'sigs.k8s.io/cluster-api')
 
 /**
  * Cluster API's managers: of clusters and machines, of kubeadm's control planes and bootstrap data, all three as its releases have them, and of

@@ -47,7 +47,7 @@ const LIBRARY =
 
 const sections = (): string[] => [
   '# The language of tasks',
-  'Adapter tasks have two kinds of texts that are filled in: **expressions** (`expression`, `when`) are [CEL](https://cel.dev) and give a value of any type; **templates** (manifests, URLs, headers, bodies, payloads, names) are Go’s text/template and give text. Both are read and checked when a task is loaded: syntax, names of values, names of functions. What can only be seen with the values at hand is an error of the run, which then applies and deletes nothing because of it.',
+  'Adapter tasks have two kinds of texts that are filled in: **expressions** (`expression`, `when`) are [CEL](https://cel.dev) and give a value of any type; **templates** (manifests, URLs, headers, bodies, payloads, names) are Go’s text/template and give text. Both are read and checked when a task is loaded: syntax, names of values, names of functions. A mistake that only the values show is an error of the run, which then applies and deletes nothing because of it.',
   `Both see every param and capture by its name, and ${RESERVED_VARIABLES.map((name) => `\`${name}\``).join(', ')}. Expressions write \`clusterId\`, templates \`.clusterId\`.`,
   `The examples on this page look at these values; a test runs each of them:\n\n\`\`\`json\n${JSON.stringify(EXAMPLE_VALUES, null, 2)}\n\`\`\``,
   '## Expressions',
@@ -60,7 +60,7 @@ const sections = (): string[] => [
   signatures(standardFunctions),
   '## Templates',
   examples('Template', TEMPLATE_EXAMPLES),
-  '- A missing key is an error that names it. `index map "key"` gives nothing instead, for `default`.\n- All of Go’s syntax is there: `if`, `else if`, `with`, `range` with `else`, `break` and `continue`, variables, pipelines, parentheses, `define`, `template` and `block`, comments, and `{{-` and `-}}` for white space. The text comes out as Go writes it: more than a thousand cases written down by Go itself are a test.\n- Differences, all of them errors instead of surprises: `printf` with a wrong argument (Go writes `%!d(string=a)` into the text), `int` and `float` of a text that is no number (the Go peer makes 0 of it), unknown variables and templates already when the task is loaded. Numbers of JSON without a fraction are ints, so 1000000 does not become 1e+06.',
+  '- A missing key is an error that names it. `index map "key"` gives nothing instead, for `default`.\n- All of Go’s syntax is there: `if`, `else if`, `with`, `range` with `else`, `break` and `continue`, variables, pipelines, parentheses, `define`, `template` and `block`, comments, and `{{-` and `-}}` for white space. The text comes out as Go writes it: more than a thousand cases written down by Go itself are a test.\n- Differences, all of them errors instead of surprises: `printf` with a wrong argument (Go writes `%!d(string=a)` into the text), `int` and `float` of a text that is no number (the Go adapter makes 0 of it), unknown variables and templates already when the task is loaded. Numbers of JSON without a fraction are ints, so 1000000 does not become 1e+06.',
   '### Functions',
   table(
     ['Function', 'Written', ''],

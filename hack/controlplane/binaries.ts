@@ -1,7 +1,8 @@
+import { moduleVersion } from '../gobuild/module-version.ts'
 import type { BinarySet } from '../gobuild/set.ts'
 
-/** Versions are go.mod's, except Kubernetes' own, which its linker flags need. The node of kind is of the same version. */
-export const KUBERNETES_VERSION = 'v1.36.3'
+/** Of the control plane and of the node of kind, such as v1.36.3. */
+export const KUBERNETES_VERSION = moduleVersion(import.meta.dirname, 'k8s.io/kubernetes')
 
 const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.')
 

@@ -1,15 +1,16 @@
 import { join } from 'node:path'
+import { moduleVersion } from '../gobuild/module-version.ts'
 import type { BinarySet } from '../gobuild/set.ts'
 
-/** As in go.mod. */
-const CONTAINERD_VERSION = 'v2.3.7'
-const CRICTL_VERSION = 'v1.36.0'
+const MODULE = join(import.meta.dirname, 'programs')
+const CONTAINERD_VERSION = moduleVersion(MODULE, 'github.com/containerd/containerd/v2')
+const CRICTL_VERSION = moduleVersion(MODULE, 'sigs.k8s.io/cri-tools')
 
 /** What a node of kind needs that is not of Kubernetes itself: its container runtime, its network, and the cluster's DNS and storage. */
 export const NODE_PROGRAMS = {
   title: 'the programs of a kind node',
   name: 'node-programs',
-  module: join(import.meta.dirname, 'programs'),
+  module: MODULE,
   version: CONTAINERD_VERSION,
   packages: {
     containerd: 'github.com/containerd/containerd/v2/cmd/containerd',

@@ -42,13 +42,20 @@ const readProjects = async (file: string): Promise<readonly Project[]> => {
   )
 }
 
+/** A third of it is left for the renewed kubeconfig to come to its Secret: with the next pulse, which may be half an hour away. CLUSTER-74. */
+const MIN_VALIDITY_MS = 3 * 3_600_000
+
 const serve = async (options: Options): Promise<void> => {
+  const validityMs = parseDuration(options.certificateValidity)
+  if (validityMs < MIN_VALIDITY_MS)
+    throw new SetupError(
+      `--certificate-validity is ${options.certificateValidity}: kubeconfigs would end before users have the next one. Write 3h or more`,
+    )
   const folder = resolve(options.folder)
   const guarded = options.temporary === true
   if (guarded) guardFolder(folder)
   const projects = await readProjects(options.projects)
   const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
-  const validityMs = parseDuration(options.certificateValidity)
   const clusters = await LocalClusters.open({ folder, binaries, validityMs, guarded, onProblem: console.error })
   const app = createServer(clusters, projects)
   const end = async () => {

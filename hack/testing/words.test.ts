@@ -67,6 +67,31 @@ test('a page has no banned words of pages; a source may have them', () => {
   expect(usesIn('lib/x.ts', "call('/clusters/nobody')", banned)).toEqual([])
 })
 
+test('no sentence of a page begins with a banned opening, but for questions, headings and code', () => {
+  const banned = parseWords('opening What\nopening Who\nexcept who in docs/y.md')
+  const text = [
+    '## 1. What is held',
+    'What a task applied is deleted. It is what a task applied.',
+    'It is deleted: [What each means](x.md). Who may create pods',
+    'may run as any account.',
+    '',
+    '**What happens when it is down?** Nothing. What does it cost, and',
+    'which of it?',
+    '- **What is older** is not taken.',
+    '- **API-1** What is older is not taken.',
+    '| `a` | What it is, such as b. |',
+    '1. What it is, such as b',
+    '```',
+    'Nothing was changed. What to do next: x',
+    '```',
+    '*What is signed* is a word.',
+  ].join('\n')
+  const lines = [2, 3, 8, 9, 10, 11, 15]
+  expect(usesIn('docs/x.md', text, banned).map(({ line }) => line)).toEqual(lines)
+  expect(usesIn('docs/y.md', text, banned).map(({ line }) => line)).toEqual(lines.filter((line) => line !== 3))
+  expect(usesIn('lib/x.ts', text, banned)).toEqual([])
+})
+
 test('a message has no banned words of messages: a literal of several words, in no test', () => {
   const banned = parseWords('message nobody')
   const text = "call('nobody', 'answered by nobody') // nobody\nthrow new Error(`the record is nobody's`)"
@@ -87,6 +112,6 @@ test('what is said in one file under a banned name stays a fault elsewhere', () 
 
 test('a line that is no entry is refused', () => {
   expect(() => parseWords('veil')).toThrow(
-    'hack/words.txt: "veil" begins with none of name, whole, comment, message, title, page, except, text',
+    'hack/words.txt: "veil" begins with none of name, whole, comment, message, title, page, opening, except, text',
   )
 })

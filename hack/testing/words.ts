@@ -13,7 +13,7 @@ const CONFIGURATION = '{apis,kustomize,examples}/**/*.{yaml,lua}'
 
 /**
  * A banned word: in names (files, folders, what is declared, parameters, properties), as a whole name in sources (a test's locals are
- * read beside their use), in comments, in messages (literals of several words), in titles of tests, in pages, or in texts (all of these, and configuration). `except` is what may be said all the same: a phrase of comments, or a name in one file.
+ * read beside their use), in comments, in messages (literals of several words), in titles of tests, in pages, as the first word of a page's sentence, or in texts (all of these, and configuration). `except` is what may be said all the same: a phrase of comments, or a name in one file.
  */
 export interface BannedWord {
   readonly where: (typeof PLACES)[number]
@@ -23,7 +23,7 @@ export interface BannedWord {
   readonly file?: string
 }
 
-const PLACES = ['name', 'whole', 'comment', 'message', 'title', 'page', 'except', 'text'] as const
+const PLACES = ['name', 'whole', 'comment', 'message', 'title', 'page', 'opening', 'except', 'text'] as const
 
 /** A place that uses a banned word. */
 export interface UseOfWord {
@@ -95,6 +95,13 @@ const TITLE =
 /** The first of a row of a table of tests, which its title shows. */
 const TITLE_OF_ROW = /\[\s*('(?:[^\s'\\]+ ){2}(?:\\.|[^'\\\n])*')/g
 
+/** First words of the sentences of a page, those in tables and lists included; a word before a question mark is none. */
+const OPENING = /(?<=^ *|[.:;!|] |\*\* )(?:[-*>] |\d+\. |[*_]+)*([A-Z]\w*)(?= [^|])(?![^.:;|]*\?)/gm
+
+/** The text of a page without code blocks and headings, with the line breaks of the whole. */
+const proseOf = (page: string): string =>
+  page.replaceAll(/^ *(```+)[\s\S]*?^ *\1|^#.*/gm, (found) => found.replaceAll(/[^\n]/g, ''))
+
 /** Every name that a line of code gives to something: what it declares, properties, parameters. */
 const namesIn = (line: string): readonly string[] => [
   ...[...line.matchAll(DECLARATION), ...line.matchAll(MEMBER)].map(([, name = '']) => name),
@@ -130,6 +137,14 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
     for (const { word } of titles)
       if (isIn(title, word))
         uses.push({ file, line: text.slice(0, index + before.length).split('\n').length, found: title, word })
+  const openings = banned.filter(
+    ({ where, word }) => where === 'opening' && !exceptions.some((one) => one.word === word),
+  )
+  const prose = file.endsWith('.md') && openings.length > 0 ? proseOf(text) : ''
+  for (const { 0: before, 1: found = '', index } of prose.matchAll(OPENING))
+    for (const { word } of openings)
+      if (found.toLowerCase() === word)
+        uses.push({ file, line: prose.slice(0, index + before.length).split('\n').length, found, word })
   for (const [index, content] of lines.text.entries()) {
     const line = index + 1
     for (const name of new Set(namesIn(lines.code[index] ?? '')))

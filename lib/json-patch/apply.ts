@@ -5,10 +5,10 @@
 
 import jsonPatch from 'fast-json-patch'
 import { isObject } from '../json/is-object.ts'
+import { findExcess } from '../json/size.ts'
 import type { Json } from './json.ts'
 import { type Operation, PatchError, readOperation } from './operation.ts'
 import { formatPointer, parseIndex, parsePointer, resolvePointer } from './pointer.ts'
-import { findExcess } from './size.ts'
 
 export interface Patched {
   readonly document: Json
@@ -99,10 +99,15 @@ const invalidTarget = (document: Json, path: readonly string[]): string | undefi
   return isObject(container) ? undefined : `${place} is neither an object nor an array`
 }
 
+/** Of a document that is put together of many copies. */
+const MAX_LEVELS = 1_000
+
 /** Looked at before the copy is made: a copy is the one operation by which a document outgrows its patch (POOL-62). */
 const excessiveCopy = (document: Json, from: string): string | undefined => {
   const found = resolvePointer(document, parseTokens(from))
-  return 'problem' in found ? found.problem : findExcess(document, found.value)
+  if ('problem' in found) return found.problem
+  const excess = findExcess([document, found.value], MAX_LEVELS)
+  return excess && `would make ${excess}`
 }
 
 /** A move is a remove, then an add: the place is looked for in what the remove leaves. */

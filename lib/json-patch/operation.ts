@@ -6,6 +6,8 @@
 import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 import { isObject } from '../json/is-object.ts'
+import { findExcess } from '../json/size.ts'
+import { quoteValue } from '../text/quote.ts'
 import type { Json } from './json.ts'
 import { formatPointer, parsePointer } from './pointer.ts'
 
@@ -35,12 +37,9 @@ export class PatchError extends errorOf(LIB_ERRORS, 'PatchError') {
 const NAMES = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
 type Name = (typeof NAMES)[number]
 
-/** Longest text of an operation that an error repeats. */
-const MAX_QUOTED_CHARS = 120
-
 /** Reads one operation. @param index counted from 0, for the error @throws PatchError */
 export const readOperation = (written: unknown, index: number): ReadOperation => {
-  const fail = (sentence: string) => new PatchError(index, quote(written), sentence)
+  const fail = (sentence: string) => new PatchError(index, quoteValue(written), sentence)
   if (!isObject(written as Json)) throw fail('must be an object with op and path')
   const entity = written as Readonly<Record<string, unknown>>
   const op = ownProperty(entity, 'op')
@@ -53,6 +52,8 @@ export const readOperation = (written: unknown, index: number): ReadOperation =>
   if (op === 'remove') return { operation: { op, path: path.pointer }, notices: path.notices }
   const value = ownProperty(entity, 'value')
   if (value === undefined) throw fail(`${op} needs a value; write value: null to mean null`)
+  const excess = findExcess([value as Json])
+  if (excess !== undefined) throw fail(`the value has ${excess}`)
   return { operation: { op, path: path.pointer, value: value as Json }, notices: path.notices }
 }
 
@@ -78,9 +79,4 @@ const readPointer = (
   if (written.startsWith('/') || tokens === undefined)
     throw fail(`${key} ${written} has a ~ that is neither ~0 (for ~) nor ~1 (for /)`)
   return { pointer: formatPointer(tokens), notices: [`${key} ${written} is taken for ${meant}: begin it with a slash`] }
-}
-
-const quote = (written: unknown): string => {
-  const text = JSON.stringify(written) ?? String(written)
-  return text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS)}…` : text
 }

@@ -7,6 +7,7 @@ export interface Place {
   readonly column: number
 }
 
+/** @param offset of a character of the text, counted from 0 */
 export const placeOf = (text: string, offset: number): Place => {
   const lines = text.slice(0, offset).split('\n')
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 }

@@ -49,6 +49,7 @@ export const ensureAuthorities = async (
   }
 }
 
+/** The newest first, at most two; none that lacks its certificate or its key. */
 export const authoritiesOf = (secret: Secret | undefined): readonly KeyPair[] =>
   (['ca', 'previous'] as const).flatMap((part) => {
     const certificate = secret?.data?.[`${part}.crt`]

@@ -44,9 +44,10 @@ export const credentialsOf = (config: KubeConfig, clock: Clock): CredentialSourc
     } catch (error) {
       latest = undefined
       const user = JSON.stringify(config.getCurrentUser()?.name)
-      throw new KubeConfigError(`credentials of user ${user} cannot be read: ${(error as Error).message.trim()}`, {
-        cause: error,
-      })
+      throw new KubeConfigError(
+        `credentials of user ${user} cannot be read: ${(error as Error).message.trim()}; correct the user in the kubeconfig, or log in again`,
+        { cause: error },
+      )
     }
     const material = tlsOf(options)
     if (!isDeepStrictEqual(material, tls)) tls = material

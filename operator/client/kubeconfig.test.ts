@@ -61,7 +61,7 @@ test.each<[string, unknown, string | undefined, string]>([
     'an unknown context',
     config,
     'thre',
-    'context "thre" is not in FILE (valid: one, two, no-cluster, no-user, no-url)',
+    'context "thre" is not in FILE: name another one (valid: one, two, no-cluster, no-user, no-url)',
   ],
   [
     'no current context',
@@ -73,16 +73,26 @@ test.each<[string, unknown, string | undefined, string]>([
     'a cluster that is not there',
     config,
     'no-cluster',
-    'context "no-cluster" in FILE names the cluster "c9", which is not there',
+    'context "no-cluster" in FILE names the cluster "c9", which is not there: correct it, or name another context',
   ],
-  ['a user who is not there', config, 'no-user', 'context "no-user" in FILE names the user "u9", which is not there'],
+  [
+    'a user who is not there',
+    config,
+    'no-user',
+    'context "no-user" in FILE names the user "u9", which is not there: correct it, or name another context',
+  ],
   [
     'a server that is no URL',
     config,
     'no-url',
     'cluster "bad" in FILE has the server "not a url": write a URL such as https://host:6443',
   ],
-  ['no clusters', { clusters: [] }, undefined, 'kubeconfig FILE is not a kubeconfig: it has no clusters'],
+  [
+    'no clusters',
+    { clusters: [] },
+    undefined,
+    'kubeconfig FILE is not a kubeconfig: it has no clusters; name another file',
+  ],
   ['plain text', 'hello', undefined, 'kubeconfig FILE is not a kubeconfig:'],
   ['broken YAML', '{', undefined, 'kubeconfig FILE is not a kubeconfig:'],
   ['an empty file', '', undefined, 'kubeconfig FILE is not a kubeconfig:'],
@@ -96,7 +106,7 @@ test.each<[string, unknown, string | undefined, string]>([
 
 test('a file that is not there, or a folder, is said so', () => {
   expect(() => loadKubeConfig({ kubeconfig: join(folder, 'missing') })).toThrow(
-    `kubeconfig ${join(folder, 'missing')} does not exist`,
+    `kubeconfig ${join(folder, 'missing')} does not exist: name another file`,
   )
   expect(() => loadKubeConfig({ kubeconfig: folder })).toThrow(`kubeconfig ${folder} is a folder: name a file`)
 })

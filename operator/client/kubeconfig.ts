@@ -57,7 +57,9 @@ const merge = (files: readonly string[]): KubeConfig => {
       config.mergeConfig(readFile(file), Boolean(config.currentContext))
     } catch (error) {
       if (error instanceof KubeConfigError) throw error
-      throw new KubeConfigError(`kubeconfig ${file} does not go with the others: ${(error as Error).message}`)
+      throw new KubeConfigError(
+        `kubeconfig ${file} does not go with the others: ${(error as Error).message}; take it out of KUBECONFIG, or correct it`,
+      )
     }
   }
   return config
@@ -72,16 +74,16 @@ const readFile = (file: string): KubeConfig => {
     const { code, message } = error as NodeJS.ErrnoException
     const reason =
       code === 'ENOENT'
-        ? 'does not exist'
+        ? 'does not exist: name another file'
         : code === 'EACCES'
-          ? 'cannot be read: permission denied'
+          ? 'cannot be read: permission denied; let this user read it, or name another file'
           : code === 'EISDIR'
             ? 'is a folder: name a file'
-            : `is not a kubeconfig: ${message.split('\n')[0]}`
+            : `is not a kubeconfig: ${message.split('\n')[0]}; correct it, or name another file`
     throw new KubeConfigError(`kubeconfig ${file} ${reason}`, { cause: error })
   }
   if (config.clusters.length === 0)
-    throw new KubeConfigError(`kubeconfig ${file} is not a kubeconfig: it has no clusters`)
+    throw new KubeConfigError(`kubeconfig ${file} is not a kubeconfig: it has no clusters; name another file`)
   return config
 }
 
@@ -92,13 +94,14 @@ const selectContext = (config: KubeConfig, contextName: string | undefined, wher
   if (!name) throw new KubeConfigError(`${where} has no current-context: give --context (${valid})`)
 
   const context = config.contexts.find((candidate) => candidate.name === name)
-  if (context === undefined) throw new KubeConfigError(`context ${JSON.stringify(name)} is not in ${where} (${valid})`)
+  if (context === undefined)
+    throw new KubeConfigError(`context ${JSON.stringify(name)} is not in ${where}: name another one (${valid})`)
   config.setCurrentContext(name)
 
   const cluster = config.getCurrentCluster()
   if (cluster === null) {
     throw new KubeConfigError(
-      `context ${JSON.stringify(name)} in ${where} names the cluster ${JSON.stringify(context.cluster)}, which is not there`,
+      `context ${JSON.stringify(name)} in ${where} names the cluster ${JSON.stringify(context.cluster)}, which is not there: correct it, or name another context`,
     )
   }
   if (!URL.canParse(cluster.server)) {
@@ -108,7 +111,7 @@ const selectContext = (config: KubeConfig, contextName: string | undefined, wher
   }
   if (context.user && config.getCurrentUser() === null) {
     throw new KubeConfigError(
-      `context ${JSON.stringify(name)} in ${where} names the user ${JSON.stringify(context.user)}, which is not there`,
+      `context ${JSON.stringify(name)} in ${where} names the user ${JSON.stringify(context.user)}, which is not there: correct it, or name another context`,
     )
   }
 }

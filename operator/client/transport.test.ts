@@ -275,7 +275,8 @@ test('an exec plugin gives the token, and one that fails is named in one line', 
   expect(server.requests[0]?.headers.authorization).toBe('Bearer from-plugin')
   expect(await failure(connected(withExec(`console.error('no login'); process.exit(1)`)).request(get))).toMatchObject({
     name: 'KubeConfigError',
-    message: 'credentials of user "plugin-user" cannot be read: no login',
+    message:
+      'credentials of user "plugin-user" cannot be read: no login; correct the user in the kubeconfig, or log in again',
   })
 })
 

@@ -7,6 +7,8 @@ export interface Flag<T> {
   readonly help: string
   /** One letter, for flags that people know by it: `n` is `-n`. */
   readonly short?: string
+  /** Names that it had until the last release, in camelCase. They are taken once more, with a warning, and shown nowhere. */
+  readonly formerly?: readonly string[]
   readonly default: string | undefined
   /** What the flag means when written without a value; undefined when it needs one. */
   readonly alone: string | undefined

@@ -1,6 +1,7 @@
 /** Durations as people write them in specs and flags: Go's syntax, as metav1.Duration reads them. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
+import { quoteValue } from '#lib/text/quote.ts'
 import { OPERATOR_ERRORS } from './error-catalogue.ts'
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
@@ -15,14 +16,19 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
 
 export class DurationError extends errorOf(OPERATOR_ERRORS, 'DurationError') {
   constructor(text: string) {
-    super(`${JSON.stringify(text)} is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m`)
+    super(`${quoteValue(text)} is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m`)
   }
 }
 
 /** Milliseconds of a duration text. @throws DurationError that says what to write instead. */
 export const parseDuration = (text: string): number => {
   if (!TEXT.test(text)) throw new DurationError(text)
-  return [...text.matchAll(PART)].reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit as Unit], 0)
+  const duration = [...text.matchAll(PART)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit as Unit],
+    0,
+  )
+  if (!Number.isFinite(duration)) throw new DurationError(text)
+  return duration
 }
 
 /** Milliseconds of a duration in either form. */

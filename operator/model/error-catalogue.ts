@@ -12,11 +12,13 @@ export const OPERATOR_ERRORS = {
   },
   KubeConfigError: {
     when: 'no cluster can be reached with the kubeconfig that was given',
-    remedy: 'correct the file, or name another context',
+    remedy: 'correct what the message names, or name another file or context',
+    inMessage: true,
   },
   UnknownKindError: {
     when: 'the API server does not serve a kind',
     remedy: 'correct apiVersion and kind of the manifest, or install the CustomResourceDefinition',
+    inMessage: true,
   },
   MalformedLineError: {
     when: 'the API server, or a proxy before it, sent a line in a watch that is no watch event',

@@ -50,7 +50,7 @@ const spec = () =>
       }),
     },
     {
-      description: 'What is to run, and where.',
+      description: 'The workload, and the devices that run it.',
       ...rules({
         rule: 'has(self.slot) || !has(self.priority) || self.priority == 0',
         message: 'priority decides who has a slot: name the slot, or leave priority out',
@@ -63,9 +63,9 @@ const offender = () =>
     {
       device: Type.String({ description: 'The device.', maxLength: 63 }),
       state: Type.Enum(['failed', 'offline', 'unreported', 'held', 'pending'], {
-        description: 'What it counts as, the worst first.',
+        description: 'State that it counts as, the worst first.',
       }),
-      message: Type.Optional(Type.String({ description: 'What it said last.', maxLength: 1_024 })),
+      message: Type.Optional(Type.String({ description: 'Its last message.', maxLength: 1_024 })),
     },
     { description: 'A device that is not as wanted.' },
   )
@@ -110,7 +110,7 @@ const status = () =>
     },
     {
       description:
-        'What became of it. MultipleOwners is True while other Deployments want its slot on the same devices.',
+        'State of the Deployment. MultipleOwners is True while other Deployments want its slot on the same devices.',
     },
   )
 

@@ -12,7 +12,7 @@ const spec = () =>
     {
       inventory: Type.Optional(
         Type.Record(Type.String(), Type.String({ description: 'A value.', maxLength: 1_024 }), {
-          description: 'What the agent tells of the machine, such as arch, os and kernel.',
+          description: 'Facts that the agent tells of the machine, such as arch, os and kernel.',
           maxProperties: 64,
         }),
       ),
@@ -20,12 +20,12 @@ const spec = () =>
         description: 'While true, nothing on the device changes: its Deployments count it as held.',
         default: false,
       }),
-      taints: taints({ description: 'What keeps Deployments off that don’t bear it.' }),
+      taints: taints({ description: 'Taints that keep off Deployments that don’t bear them.' }),
       windows: windows({
         description: 'Changes begin on the device only while one of these is open; at any time when absent.',
       }),
     },
-    { description: 'What the device is.' },
+    { description: 'Description of the device.' },
   )
 
 const phases = () =>
@@ -51,7 +51,9 @@ const status = () =>
         }),
       ),
       agentVersion: Type.Optional(Type.String({ description: 'Of its agent.', maxLength: 64 })),
-      taints: taints({ description: 'What the operator found: fleet.nationtech.io/unreachable without a heartbeat.' }),
+      taints: taints({
+        description: 'Taints that the operator set: fleet.nationtech.io/unreachable without a heartbeat.',
+      }),
       deployments: Type.Optional(phases()),
     },
     {

@@ -180,7 +180,7 @@ export const rolloutStatus = () =>
       refused: Type.Optional(
         Type.String({ description: 'The digest of the workload that was taken back; another one begins anew.' }),
       ),
-      message: Type.Optional(Type.String({ description: 'What it waits for.', maxLength: 4_096 })),
+      message: Type.Optional(Type.String({ description: 'The reason why it waits.', maxLength: 4_096 })),
     },
     { description: 'Where the rollout stands.' },
   )

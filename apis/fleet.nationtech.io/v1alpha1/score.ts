@@ -48,7 +48,7 @@ const data = () =>
 export const score = () =>
   Type.Object(
     {
-      type: Type.Enum([...WORKLOADS], { description: 'What kind of workload it is.' }),
+      type: Type.Enum([...WORKLOADS], { description: 'Kind of the workload.' }),
       templated: Type.Optional(
         Type.Boolean({
           description:
@@ -58,7 +58,7 @@ export const score = () =>
       data: data(),
     },
     {
-      description: 'What every matched device runs.',
+      description: 'Workload that every matched device runs.',
       ...rules(
         {
           rule: "has(self.data.manifests) == (self.type == 'KubernetesManifests')",

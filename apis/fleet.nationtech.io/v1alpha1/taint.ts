@@ -14,7 +14,7 @@ const value = () => Type.String({ description: 'Its value.', maxLength: 63, patt
 const taint = () =>
   Type.Object(
     {
-      key: key('What it is, such as example.com/maintenance.'),
+      key: key('Name of the taint, such as example.com/maintenance.'),
       value: Type.Optional(value()),
       effect: Type.Enum([...EFFECTS], {
         description: 'NoSchedule: nothing on the device changes. NoExecute: what is on it is removed as well.',

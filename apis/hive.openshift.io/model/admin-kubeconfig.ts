@@ -5,9 +5,9 @@
  */
 
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import { load } from 'js-yaml'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { APIS_ERRORS } from '../../errors.ts'
 import { RESOURCE_LABEL } from '../../hyperfleet.redhat.com/applied-objects.ts'
 import { Secret } from '../../kubernetes.ts'
@@ -76,13 +76,10 @@ const MAX_SERVER_CHARS = 2_048
 export const parseAdminKubeconfig = ({ text, secret }: AdminKubeconfig): KubeConfig => {
   const fail = (what: string, cause?: unknown) =>
     new AdminKubeconfigError(`the kubeconfig in the Secret ${secret} ${what}`, { cause })
-  let parsed: unknown
-  try {
-    parsed = load(text)
-  } catch (error) {
-    throw fail('is no YAML', error)
-  }
-  const { clusters, users } = (parsed ?? {}) as { readonly clusters?: unknown; readonly users?: unknown }
+  const read = readYaml(text)
+  // Without what was found there: it is secret.
+  if ('problem' in read) throw fail(read.problem.split(':', 1)[0] ?? '')
+  const { clusters, users } = (read.value ?? {}) as { readonly clusters?: unknown; readonly users?: unknown }
   const foreign =
     findForbiddenField(clusters, 'cluster', CLUSTER_FIELDS) ?? findForbiddenField(users, 'user', USER_FIELDS)
   if (foreign !== undefined) throw fail(`has ${foreign}: write in what it needs, as a token or as …-data`)

@@ -9,13 +9,13 @@ import {
   dump,
   FAILSAFE_SCHEMA,
   intJsonTag,
-  load,
   NOT_RESOLVED,
   nullCoreTag,
   Schema,
 } from 'js-yaml'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Json } from '#lib/json-patch/json.ts'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { APIS_ERRORS } from '../../errors.ts'
 
 /** An install-config that can't be read; the message says where. */
@@ -25,8 +25,6 @@ export type InstallConfig = { [key: string]: Json }
 
 /** Larger than any install-config; a Secret holds 1 MiB at most. */
 const MAX_INSTALL_CONFIG_CHARS = 1024 * 1024
-/** Aliases may repeat a part again and again: this many values in all. */
-const MAX_VALUES = 100_000
 
 const exactInteger = defineScalarTag('tag:yaml.org,2002:int', {
   ...intJsonTag,
@@ -42,7 +40,9 @@ const STRING_PRESERVING_SCHEMA = new Schema([...FAILSAFE_SCHEMA.tags, nullCoreTa
 export const parseInstallConfig = (text: string): InstallConfig => {
   if (text.length > MAX_INSTALL_CONFIG_CHARS)
     throw new InstallConfigError(`the install-config has more than ${MAX_INSTALL_CONFIG_CHARS} characters`)
-  const document = copyWithoutAliases(parseYaml(text), { left: MAX_VALUES })
+  const read = readYaml(text, STRING_PRESERVING_SCHEMA)
+  if ('problem' in read) throw new InstallConfigError(`the install-config ${read.problem}`)
+  const document = copyWithoutAliases(read.value)
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new InstallConfigError('the install-config must be a YAML mapping with apiVersion, metadata and so on')
   return document
@@ -51,20 +51,9 @@ export const parseInstallConfig = (text: string): InstallConfig => {
 /** Writes an install-config so that any YAML reader finds the same values. */
 export const printInstallConfig = (config: InstallConfig): string => dump(config, { noRefs: true, lineWidth: -1 })
 
-const parseYaml = (text: string): Json => {
-  try {
-    return load(text, { schema: STRING_PRESERVING_SCHEMA }) as Json
-  } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
-    throw new InstallConfigError(`the install-config is no YAML: ${why}`, { cause: error })
-  }
-}
-
 /** A copy in which nothing stands twice: a patch of one place must not show in another that was written as its alias. */
-const copyWithoutAliases = (value: Json, budget: { left: number }): Json => {
-  budget.left -= 1
-  if (budget.left < 0) throw new InstallConfigError(`the install-config has more than ${MAX_VALUES} values`)
-  if (Array.isArray(value)) return value.map((inner) => copyWithoutAliases(inner, budget))
+const copyWithoutAliases = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(copyWithoutAliases)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyWithoutAliases(inner, budget)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyWithoutAliases(inner)]))
 }

@@ -9,7 +9,7 @@ import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 const subject = () =>
   Type.Object(
     {
-      kind: Type.Enum(['User', 'Group', 'ServiceAccount'], { description: 'What kind of subject.' }),
+      kind: Type.Enum(['User', 'Group', 'ServiceAccount'], { description: 'Kind of the subject.' }),
       name: Type.String({ description: 'Its name.', minLength: 1, maxLength: 253 }),
       apiGroup: Type.Optional(
         Type.String({
@@ -56,7 +56,7 @@ const spec = () =>
       ),
     },
     // That no claim is made with a namespace is a policy: it depends on the user, and on a label (kustomize/base/policies).
-    { description: 'What is wanted.' },
+    { description: 'Declared state of the claim.' },
   )
 
 const status = () =>
@@ -73,7 +73,7 @@ const status = () =>
         description: 'How many claims of the pool are before this one, plus one; 0 once assigned.',
       }),
     },
-    { description: 'What became of it.' },
+    { description: 'Observed state of the claim.' },
   )
 
 export type ClusterClaimSpec = Static<ReturnType<typeof spec>>

@@ -183,7 +183,7 @@ const installWatch = () =>
     },
     {
       description:
-        'How long the installation has been watched: the provisionDeadline of a pool goes by it. What the controller did not see, because it did not run or the HyperFleet API did not answer, counts for ten minutes at most.',
+        'How long the installation has been watched: the provisionDeadline of a pool goes by it. Time that the controller did not see, because it did not run or the HyperFleet API did not answer, counts for ten minutes at most.',
     },
   )
 
@@ -272,7 +272,7 @@ const status = () =>
         'webConsoleURL',
       ),
     },
-    { description: 'What became of it.' },
+    { description: 'Observed state of the cluster.' },
   )
 
 export type ClusterDeploymentSpec = Static<ReturnType<typeof spec>>

@@ -56,7 +56,7 @@ const holder = () =>
         description:
           'Claimed: a claim had the cluster. Unclaimed: it was installed, and no claim got it. NotInstalled: it went before. Failed: it could not be used. NeverMade: the cluster was not made. Lost: the cluster was gone when it was looked for.',
       }),
-      message: Type.Optional(Type.String({ description: 'What went wrong.', maxLength: 256 })),
+      message: Type.Optional(Type.String({ description: 'The error.', maxLength: 256 })),
     },
     { description: 'One lease that is over.' },
   )
@@ -142,7 +142,7 @@ export const clusterDeploymentCustomizationKind = (): CustomKind => ({
       name: 'Applied',
       type: 'string',
       path: '.status.conditions[?(@.type=="Applied")].reason',
-      description: 'What became of the patches.',
+      description: 'Results of the patches.',
     },
     {
       name: 'Cordoned',

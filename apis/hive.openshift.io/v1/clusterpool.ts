@@ -222,7 +222,7 @@ const failure = () =>
         description: 'The pool version of that one: with another one the failures are forgotten.',
         maxLength: 63,
       }),
-      message: Type.String({ description: 'What went wrong with that one.', maxLength: 1_024 }),
+      message: Type.String({ description: 'Error of that one.', maxLength: 1_024 }),
     },
     { description: 'Clusters that failed with it since the last one that was installed, or since it was edited.' },
   )
@@ -231,7 +231,7 @@ const entry = () =>
   Type.Object(
     {
       version: Type.Optional(Type.String({ description: 'The version of the customization that was last seen.' })),
-      status: Type.Enum([...ENTRY_STATUSES], { description: 'What the customization is to this pool.' }),
+      status: Type.Enum([...ENTRY_STATUSES], { description: 'State of the customization in this pool.' }),
       cordoned: Type.Optional(Type.Boolean({ description: 'Whether it is out of service; the message says why.' })),
       attempts: count({ description: 'How many clusters may still fail with it before it is BrokenByCloud.' }),
       failure: Type.Optional(failure()),
@@ -241,7 +241,7 @@ const entry = () =>
       clusterDeployment: Type.Optional(
         namespacedReference({ description: 'The cluster of this pool that leases it.', of: 'ClusterDeployment' }),
       ),
-      message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.', maxLength: 4_096 })),
+      message: Type.Optional(Type.String({ description: 'The error, and the way to correct it.', maxLength: 4_096 })),
     },
     { description: 'One customization as this pool sees it.' },
   )

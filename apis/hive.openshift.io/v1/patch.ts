@@ -10,7 +10,7 @@ const patch = () =>
   Type.Object(
     {
       op: Type.Enum(['add', 'remove', 'replace', 'move', 'copy', 'test'], {
-        description: 'What is done. RFC 6902, section 4.',
+        description: 'Operation of the patch. RFC 6902, section 4.',
       }),
       path: Type.String({
         description:

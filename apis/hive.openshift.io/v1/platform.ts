@@ -22,7 +22,7 @@ export type PlatformName = (typeof PLATFORMS)[number]
 export const platform = () =>
   Type.Object(
     Object.fromEntries(
-      PLATFORMS.map((name) => [name, Type.Optional(free<object>({ description: `What is to be known of ${name}.` }))]),
+      PLATFORMS.map((name) => [name, Type.Optional(free<object>({ description: `Settings of ${name}.` }))]),
     ),
     {
       description: 'The cloud: exactly one of the names, with its own fields below it.',

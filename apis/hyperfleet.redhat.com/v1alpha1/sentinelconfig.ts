@@ -112,7 +112,7 @@ const spec = () =>
         default: SENTINEL_DEFAULTS.pollInterval,
       }),
     },
-    { description: 'What is wanted of the Sentinel.' },
+    { description: 'Declared state of the Sentinel.' },
   )
 
 const status = () =>
@@ -134,11 +134,9 @@ const status = () =>
       ready: count({ description: 'Resources in the shard that are Ready.' }),
       notReady: count({ description: 'Resources in the shard that are not Ready.' }),
       pulses: count({ description: 'Events created since the Sentinel began with this object.' }),
-      lastError: Type.Optional(
-        Type.String({ description: 'What last went wrong with the API; absent once it works again.' }),
-      ),
+      lastError: Type.Optional(Type.String({ description: 'Last error with the API; absent once it works again.' })),
     },
-    { description: 'What the Sentinel has seen and done.' },
+    { description: 'Observed state of the Sentinel.' },
   )
 
 export type SentinelConfigSpec = Static<ReturnType<typeof spec>>

@@ -48,6 +48,12 @@ export interface TaskDaemonDeps extends ConnectionDeps {
 /** How often the ConfigMap of a `taskRef` is read. */
 const RELOAD_INTERVAL_MS = 15_000
 
+/** Of several managers one works on a task, and the others stand by. */
+export const taskLease = ({ metadata }: AdapterTask): { name: string; namespace: string } => ({
+  name: `adapter-${metadata.name}`,
+  namespace: metadata.namespace ?? 'default',
+})
+
 export const taskDaemon =
   (deps: TaskDaemonDeps) =>
   async (context: DaemonContext<AdapterTask>): Promise<void> => {

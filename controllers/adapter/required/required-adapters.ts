@@ -24,7 +24,7 @@ export interface RequiredAdaptersOptions {
   readonly tokenFile: string | undefined
   readonly version: string
   /** Adapters that are done where this manager sees no task. */
-  readonly elsewhere: readonly string[]
+  readonly elsewhere?: readonly string[]
   readonly metrics: Pick<Metrics, 'requirements'>
   /** The tasks that there are now. */
   tasks(): readonly AdapterTask[]
@@ -102,7 +102,7 @@ export class RequiredAdapters {
 
   /** As the tasks are now. */
   #compare(): Requirements {
-    const { url, elsewhere } = this.#options
+    const { url, elsewhere = [] } = this.#options
     const tasks = this.#options.tasks().map((task) => comparedTask(task, url))
     return this.#kinds === undefined ? { adapters: [], tasks: [] } : compareRequired(this.#kinds, tasks, elsewhere)
   }

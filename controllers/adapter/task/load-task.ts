@@ -3,8 +3,11 @@
  *
  *   text ─► YAML ─► shape (unknown keys, types) ─► names, order, parents ─► every expression and template compiled
  */
-import { load as parseYaml } from 'js-yaml'
+
 import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
+import { findExcess } from '#lib/json/size.ts'
+import type { Json } from '#lib/json-patch/json.ts'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import type { HttpAllowlist } from '../transports/http-allowlist.ts'
 import { Compiler, type Languages } from './compile/compiler.ts'
 import { PROVIDED, RESOURCES, VariableNames } from './compile/variable-names.ts'
@@ -30,19 +33,19 @@ export interface LoadOptions {
   readonly httpAllowlist?: HttpAllowlist | undefined
 }
 
-/** A task file as an object, not judged yet. @throws InvalidTaskError when it is no YAML */
+/** A task file as an object, not judged yet. @throws InvalidTaskError when it can't be read */
 export const parseTaskFile = (text: string): unknown => {
-  try {
-    return parseYaml(text)
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw new InvalidTaskError([{ path: '', message: `the task is no YAML: ${why}` }])
-  }
+  const read = readYaml(text)
+  if ('problem' in read) throw new InvalidTaskError([{ path: '', message: `the task ${read.problem}` }])
+  return read.value
 }
 
 /** @throws InvalidTaskError that holds everything that is wrong */
 export const loadTask = (value: unknown, options: LoadOptions): Task => {
   const problems = new ProblemList()
+  // What the API server has let in may be deeper than any text of YAML.
+  const excess = findExcess([value as Json])
+  if (excess !== undefined) throw new InvalidTaskError([{ path: '', message: `the task has ${excess}` }])
   for (const { path, message } of schemaProblems(value, taskFile())) problems.add(path, message)
   problems.throwIfAny()
   const raw = value as RawTask

@@ -1,6 +1,7 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
+import { Namespace } from '#apis/kubernetes.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { ApiError, isConflict, isNotFound } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
@@ -9,6 +10,7 @@ import type { OtherHolders } from '../inventory/other-holders.ts'
 import { apiVersionOf, describeObject, kindOf, metadataOf, sharedLabel, withUid } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
+import { endsWithout } from './ending-namespace.ts'
 import { explained } from './explain-kubernetes-errors.ts'
 import { isGone, isObjectAbsent, isReplaced } from './kubernetes-answers.ts'
 import { ServerSideApply } from './server-side-apply.ts'
@@ -121,6 +123,7 @@ export class KubernetesTransport implements ResourceTransport {
       for (const object of found) this.#noteShared(resource, object)
       return found
     } catch (error) {
+      if (isForbidden(error) && (await this.#isGoneWithNamespace(resource, match, signal))) return []
       if (!isNotFound(error)) throw error
       if (isObjectAbsent(error, match)) return []
       // The path itself may be what is not there: then what was known of the kind says nothing about the object. ADAPTER-80.
@@ -130,6 +133,19 @@ export class KubernetesTransport implements ResourceTransport {
       // That a list is not there is no answer about what would be in it.
       if (match.kind === 'labels' || (resource.scope === 'Namespaced' && match.namespace === undefined)) throw error
       return []
+    }
+  }
+
+  /** Rights of an account in a namespace end with it: then the namespace tells. ADAPTER-131. */
+  async #isGoneWithNamespace(resource: Resource, { namespace }: NamedMatch, signal: AbortSignal): Promise<boolean> {
+    if (resource.scope !== 'Namespaced' || namespace === undefined) return false
+    const path = pathOf(Namespace, { name: namespace })
+    try {
+      return endsWithout(await this.#options.transport.request({ method: 'GET', path, signal }), resource)
+    } catch (error) {
+      if (isForbidden(error)) return false
+      if (isNotFound(error)) return true
+      throw error
     }
   }
 

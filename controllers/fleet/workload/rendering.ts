@@ -7,14 +7,16 @@ import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.t
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { findExcess } from '#lib/json/size.ts'
+import type { Json } from '#lib/json-patch/json.ts'
 import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
 import { FLEET_ERRORS } from '../errors.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
 
 /** A template that can't be read, whatever the device is: where, what is wrong, and what to write instead. */
 export class WorkloadError extends errorOf(FLEET_ERRORS, 'WorkloadError') {
-  constructor(path: string, cause: TemplateError) {
-    super(`${path}: ${cause.message}`, { cause })
+  constructor(path: string, problem: string, options?: ErrorOptions) {
+    super(`${path}: ${problem}`, options)
   }
 }
 
@@ -54,7 +56,7 @@ const template = (text: string, path: string): Template => {
   try {
     return compileTemplate(text, { names: ['device'], refusesNothing: true, limits: LIMITS })
   } catch (error) {
-    throw error instanceof TemplateError ? new WorkloadError(path, error) : error
+    throw error instanceof TemplateError ? new WorkloadError(path, error.message, { cause: error }) : error
   }
 }
 
@@ -64,7 +66,7 @@ const renderTree = (tree: Tree, path: string, data: Readonly<Record<string, unkn
     try {
       return tree.render(data)
     } catch (error) {
-      throw error instanceof TemplateError ? new WorkloadError(path, error) : error
+      throw error instanceof TemplateError ? new WorkloadError(path, error.message, { cause: error }) : error
     }
   }
   if (Array.isArray(tree)) return tree.map((one, index) => renderTree(one, `${path}[${index}]`, data))
@@ -82,9 +84,11 @@ const DATA_PATH = 'spec.score.data'
 
 /**
  * The workload of a score. A score without `templated` is for every device the same, braces or not.
- * @throws WorkloadError when a template can't be read
+ * @throws WorkloadError when a template can't be read, or it has too many levels
  */
 export const compileWorkload = (score: Score): Workload => {
+  const excess = findExcess([score.data as unknown as Json])
+  if (excess !== undefined) throw new WorkloadError(DATA_PATH, `it has ${excess}`)
   const digest = digestOf(score)
   if (score.templated !== true) return { isTemplated: false, digest, render: () => ({ score, digest }) }
   const data = compileTree(score.data, DATA_PATH)

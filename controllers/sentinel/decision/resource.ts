@@ -1,6 +1,7 @@
 /** One item of the HyperFleet API, checked field by field: a malformed one is refused by itself and harms no other. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
+import { quoteValue } from '#lib/text/quote.ts'
 import { SENTINEL_ERRORS } from '../errors.ts'
 
 export interface Condition {
@@ -30,7 +31,9 @@ export interface ResourceBody {
 /** An item that can't be judged; the message names the item and the field. */
 export class MalformedResource extends errorOf(SENTINEL_ERRORS, 'MalformedResource') {
   constructor(id: string | undefined, field: string, expected: string, actual: unknown) {
-    super(`item ${id ?? '(without id)'}: ${field} must be ${expected}, but is ${JSON.stringify(actual) ?? 'absent'}`)
+    super(
+      `item ${id ?? '(without id)'}: ${field} must be ${expected}, but is ${actual === undefined ? 'absent' : quoteValue(actual)}`,
+    )
   }
 }
 

@@ -57,7 +57,7 @@ export const collectionFunctions: readonly TemplateFunction[] = [
   {
     name: 'index',
     usage: 'index A "key" 0',
-    description: 'What is in a map or list at a key or position; a key that is not there gives nothing.',
+    description: 'Value at a key of a map or a position of a list; a key that is not there gives nothing.',
     parameters: ['any'],
     rest: 'any',
     call: index,

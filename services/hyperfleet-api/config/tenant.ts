@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { TenantRules } from '../auth/tenancy.ts'
+import { firstDuplicate } from '../model/first-duplicate.ts'
 import { ConfigError } from './config-error.ts'
 
 /** `server.tenant`: the headers by which a gateway says whose a request is. The Go service's keys. */
@@ -55,6 +56,3 @@ export const parseTenantRules = (section: Static<typeof Tenant>): TenantRules | 
     dimensions: dimensions.map(({ header, key, required = false }) => ({ header, key, required })),
   }
 }
-
-const firstDuplicate = (names: readonly string[]): string | undefined =>
-  names.find((name, at) => names.indexOf(name) !== at)

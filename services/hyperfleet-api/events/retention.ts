@@ -11,6 +11,7 @@ export interface EventRetention {
   readonly maxEvents: number
 }
 
+/** Deletes the events that are kept no longer. A group that has not taken one of them never gets it. */
 export const deleteOldEvents = async (
   { kysely }: Database,
   { before, finishedBefore, maxEvents }: EventRetention,

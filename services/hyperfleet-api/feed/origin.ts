@@ -32,11 +32,13 @@ export const originColumns = (position: number): RawBuilder<unknown> => sql`
   ${LAST_VERSION} >= greatest(${position}::bigint, (select max(version) from change_floor),
     (select max(upto) from change_gaps), (select max(version) from changes)) as "goesOn"`
 
+/** @param position the version up to which changes were told */
 export const readOrigin = async (reader: Reader, position: number): Promise<Origin> => {
   const { rows } = await sql<OriginRow>`select ${originColumns(position)}`.execute(reader)
   return findOrigin(rows[0] ?? {})
 }
 
+/** A column that is null, because no history was noted, proves nothing. */
 export const findOrigin = ({ isSameTables, isSameRun, goesOn }: Partial<OriginRow>): Origin => {
   if (isSameTables !== true || goesOn !== true) return 'other tables'
   return isSameRun === true ? 'same' : 'another run'

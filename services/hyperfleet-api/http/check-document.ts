@@ -1,7 +1,5 @@
+import { MAX_DOCUMENT_DEPTH } from '../model/document-depth.ts'
 import { Problem } from '../problems/problem.ts'
-
-/** Deeper than any spec; recursion over a body stays bounded. */
-const MAX_DEPTH = 64
 
 /**
  * Refuses what JSON can carry and a database can't: NUL, half a surrogate pair, a number beyond doubles, which would be
@@ -16,7 +14,8 @@ export const checkDocument = (body: unknown): void => {
     else if (typeof value === 'number' && !Number.isFinite(value))
       throw new Problem('malformed', 'a number is beyond what a double holds (1.8e308): write it as text')
     else if (typeof value === 'object' && value !== null) {
-      if (depth > MAX_DEPTH) throw new Problem('malformed', `the body is nested deeper than ${MAX_DEPTH} levels`)
+      if (depth > MAX_DOCUMENT_DEPTH)
+        throw new Problem('malformed', `the body is nested deeper than ${MAX_DOCUMENT_DEPTH} levels`)
       for (const [key, inner] of Object.entries(value)) {
         checkText(key)
         open.push({ value: inner, depth: depth + 1 })

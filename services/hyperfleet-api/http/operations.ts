@@ -1,7 +1,10 @@
 import type { Operation } from './operation.ts'
 import { anyKindOperations } from './routes/any-kind.ts'
 import { archiveOperations } from './routes/archive.ts'
+import { claimOperations } from './routes/claims.ts'
 import { type Collection, collectionsOf, withAncestorCheck } from './routes/collection.ts'
+import { consumerOperations } from './routes/consumers.ts'
+import { deadLetterOperations } from './routes/dead-letters.ts'
 import { eventOperations } from './routes/events.ts'
 import { explainOperations } from './routes/explain.ts'
 import { forceDeleteOperations } from './routes/force-delete.ts'
@@ -18,6 +21,9 @@ export const buildOperations = (service: Service): Operation[] => [
   ...anyKindOperations(service, (place) => operationsAt(service, place)),
   ...archiveOperations(service),
   ...eventOperations(service),
+  ...consumerOperations(service),
+  ...claimOperations(service),
+  ...deadLetterOperations(service),
   ...kindOperations(service),
 ]
 

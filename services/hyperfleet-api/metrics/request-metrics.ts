@@ -29,7 +29,7 @@ export const createMetrics = (version: string): Metrics => {
     labelNames,
     registers,
   })
-  new Gauge({ name: 'hyperfleet_api_build_info', help: 'What runs', registers }).set(1)
+  new Gauge({ name: 'hyperfleet_api_build_info', help: 'Version that runs', registers }).set(1)
   return {
     registry,
     observe: (method, path, status, seconds) => {

@@ -1,6 +1,7 @@
 import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { EntityConfig } from './entity-config.ts'
+import { firstDuplicate } from './first-duplicate.ts'
 
 /** A kind that can't be served; the message says which and what to write. */
 export const entityError = (message: string): ConfigError => new ConfigError(`entities: ${message}`)
@@ -54,6 +55,3 @@ const checkReferences = ({ kind, references = [] }: EntityConfig): void => {
       )
   }
 }
-
-const firstDuplicate = (names: readonly string[]): string | undefined =>
-  names.find((name, index) => names.indexOf(name) !== index)

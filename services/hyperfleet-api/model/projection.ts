@@ -1,4 +1,5 @@
 import { Problem } from '../problems/problem.ts'
+import { MAX_DOCUMENT_DEPTH } from './document-depth.ts'
 
 /** `fields=a,b.c`: which parts of a resource an answer has, as a tree; `all` is a part with everything below it. */
 export type Projection = 'all' | ReadonlyMap<string, Projection>
@@ -71,6 +72,7 @@ const checkPath = (path: string): readonly string[] => {
   if (shape === undefined) throw unknownField(path)
   if (shape === 'open') {
     // A label's key has dots of its own: what follows the first is the key.
+    if (first === 'spec' && rest.length > MAX_DOCUMENT_DEPTH) throw tooDeep(path)
     return first === 'spec' ? [first, ...rest] : [first, ...(rest.length > 0 ? [rest.join('.')] : [])]
   }
   if (shape === 'value') {
@@ -84,6 +86,13 @@ const checkPath = (path: string): readonly string[] => {
   if (second !== 'conditions' || !CONDITION_FIELDS.has(third)) throw unknownField(path)
   return [first, second, third]
 }
+
+const tooDeep = (path: string): Problem =>
+  new Problem(
+    'badRequest',
+    `fields: ${path.slice(0, 40)}… has more than ${MAX_DOCUMENT_DEPTH} steps, no document has`,
+    [{ field: 'fields', message: 'is deeper than documents are' }],
+  )
 
 const unknownField = (path: string): Problem =>
   new Problem(

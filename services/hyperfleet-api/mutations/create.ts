@@ -3,7 +3,7 @@ import { computeStatus, NEW_RESOURCE_INPUT } from '../model/compute-status.ts'
 import { type Entity, hrefOf } from '../model/entity.ts'
 import type { ReferenceDraft } from '../model/reference.ts'
 import type { JsonObject, References, Resource } from '../model/resource.ts'
-import { Problem } from '../problems/problem.ts'
+import { invalidField, Problem } from '../problems/problem.ts'
 import { commitStep } from '../storage/commit-step.ts'
 import { type Database, sqlState } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
@@ -95,10 +95,7 @@ const buildResource = (
 }
 
 const checkKind = (entity: Entity, { kind }: Draft): void => {
-  if (kind !== undefined && kind !== entity.kind)
-    throw new Problem('invalid', `kind must be '${entity.kind}'`, [
-      { field: 'kind', message: `must be '${entity.kind}'` },
-    ])
+  if (kind !== undefined && kind !== entity.kind) throw invalidField('kind', `must be '${entity.kind}'`)
 }
 
 const checkNames = (entity: Entity, { name, labels }: Draft): void => {

@@ -36,6 +36,10 @@ export class Problem extends errorOf(API_ERRORS, 'Problem') {
   }
 }
 
+/** Of one field of a request: its detail is the field's name and then the message, such as 'must be above 0s'. */
+export const invalidField = (field: string, message: string): Problem =>
+  new Problem('invalid', `${field} ${message}`, [{ field, message }])
+
 /** Most errors that one answer tells; an answer is never much larger than its request (API-84). */
 const MAX_ERRORS = 100
 const MAX_DETAIL_CHARS = 4_096

@@ -6,8 +6,10 @@ import { type SqlText, sql } from './sql-text.ts'
 /** A condition of a query. */
 export type Clause = SqlText
 
+/** @param clauses at least one */
 export const allOf = (clauses: readonly Clause[]): Clause => sql`(${sql.join(clauses, ' and ')})`
 
+/** @param clauses at least one */
 export const anyOf = (clauses: readonly Clause[]): Clause => sql`(${sql.join(clauses, ' or ')})`
 
 /**
@@ -19,6 +21,7 @@ export interface StoredValue {
   readonly ordered: SqlText
 }
 
+/** One that both databases compare and order alike by themselves. */
 export const unordered = (value: SqlText): StoredValue => ({ equal: value, ordered: value })
 
 /** `isByteIndexed` when the index that serves it is in byte order itself. */

@@ -4,6 +4,7 @@ import { allOf, byBytes, type Clause } from './compile-test.ts'
 import type { Database } from './database.ts'
 import type { DialectName } from './dialect.ts'
 import { type PageRow, shareOf } from './page-row.ts'
+import type { ResourceRow } from './schema.ts'
 import { execute, type SqlText, sql } from './sql-text.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
@@ -77,10 +78,17 @@ export const uniqueOrder = (order: readonly Order[]): readonly Order[] =>
     ? order
     : [...order, { column: 'id', direction: order[0]?.direction ?? 'desc' }]
 
-const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by', 'owner_id', 'owner_kind'])
+type NullableColumn = { [Column in SearchColumn]: null extends ResourceRow[Column] ? Column : never }[SearchColumn]
+
+const NULLABLE: Readonly<Record<NullableColumn, true>> = {
+  deleted_time: true,
+  deleted_by: true,
+  owner_id: true,
+  owner_kind: true,
+}
 
 /** Whether a resource may be without it. */
-export const isNullable = (column: SearchColumn): boolean => NULLABLE.has(column)
+export const isNullable = (column: SearchColumn): boolean => Object.hasOwn(NULLABLE, column)
 
 /** A column as lists compare it. */
 export const orderedColumn = (dialect: DialectName, rows: FilteredRows, column: SearchColumn): SqlText => {
@@ -88,6 +96,7 @@ export const orderedColumn = (dialect: DialectName, rows: FilteredRows, column: 
   return COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
 }
 
+/** What comes after the words `order by`. @param order at least one */
 export const orderBy = (dialect: DialectName, rows: FilteredRows, order: readonly Order[]): SqlText =>
   sql.join(order.map((one) => orderOf(dialect, rows, one)))
 

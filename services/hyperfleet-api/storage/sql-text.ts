@@ -60,6 +60,7 @@ export const execute = async <Row>(
 /** The values of statements whose rows are read as bytes: all that the driver is given of a statement beside its text. */
 const valuesOfByteStatements = new WeakSet<readonly unknown[]>()
 
+/** Whether a statement that has these very values is one of `executeTexts`. */
 export const readsBytes = (values: readonly unknown[]): boolean => valuesOfByteStatements.has(values)
 
 /** Executes a statement of one column `text`. @returns its values: bytes as PostgreSQL sends them, texts of SQLite */

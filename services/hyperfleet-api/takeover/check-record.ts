@@ -1,9 +1,7 @@
+import { MAX_DOCUMENT_DEPTH } from '../model/document-depth.ts'
 import { BASE_PATH, type Entity } from '../model/entity.ts'
 import { parseTimestamp } from '../model/timestamp.ts'
 import type { SourceRecord } from './source-record.ts'
-
-/** Levels of nesting that the API takes. */
-const MAX_DEPTH = 64
 
 /** Why a record can't be carried over as it is; undefined when it can (API-132). Each reason says what to do where that isn't plain. */
 export const findObstacle = (record: SourceRecord, entity: Entity | undefined): string | undefined => {
@@ -95,7 +93,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 const findUnstorable = (value: unknown, path: string, depth = 0): string | undefined => {
   if (typeof value === 'number' && !Number.isFinite(value)) return `${path} is a number beyond doubles`
   if (typeof value !== 'object' || value === null) return undefined
-  if (depth === MAX_DEPTH) return `${path} is nested deeper than ${MAX_DEPTH} levels`
+  if (depth === MAX_DOCUMENT_DEPTH) return `${path} is nested deeper than ${MAX_DOCUMENT_DEPTH} levels`
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__') return `${path} has the key __proto__`
     const found = findUnstorable(inner, `${path}.${key}`, depth + 1)

@@ -5,6 +5,7 @@ import { TakeoverError } from './takeover-error.ts'
 /** In the table `takeovers`, of no record: a takeover has begun and not come to its end. API-134. */
 const UNDER_WAY = 'under-way'
 
+/** Until `endTakeover` no API starts on the database; the time is that of the first beginning. */
 export const beginTakeover = async (writer: Writer): Promise<void> => {
   await writer
     .insertInto('takeovers')

@@ -14,7 +14,7 @@ const throughput: Figure = {
 const memory: Figure = { name: 'peak RSS', unit: 'MiB', value: 131.04, target: { of: 'value', atMost: 130 } }
 const missing: Figure = { name: 'CPU', unit: 'ms', value: null, peer: { name: 'peer 1.0', value: 1.346 } }
 
-test('a row has the ratio to its peer, and whether its target is met', () => {
+test('a row has the ratio to the program that it is compared with, and whether its target is met', () => {
   expect(toRow(throughput)).toMatchObject({
     value: 246,
     peer: 220,
@@ -33,14 +33,14 @@ test('what was not measured is neither met nor missed', () => {
 test('a missed target is marked plainly', () => {
   expect(`\n${textTable([throughput, memory, missing].map(toRow))}\n`).toMatchInlineSnapshot(`
     "
-    what        ours          unit       peer             ratio  target
+    what        ours          unit       compared with    ratio  target
     throughput  246           objects/s  220 (peer 1.0)   1.12x  ≥ 1x    met
     peak RSS    131           MiB                                ≤ 130   MISSED
     CPU         not measured  ms         1.35 (peer 1.0)
     "
   `)
   expect(markdownTable([toRow(memory)])).toMatchInlineSnapshot(`
-    "| what | ours | unit | peer | ratio | target |  |
+    "| what | ours | unit | compared with | ratio | target |  |
     | --- | --- | --- | --- | --- | --- | --- |
     | peak RSS | 131 | MiB |  |  | ≤ 130 | MISSED |"
   `)

@@ -1,21 +1,21 @@
-/** One result of a bench: our figure, the peer's figure of the same run, and what we promised. */
+/** One result of a bench: our figure, that of the program which it is compared with, and what we promised. */
 export interface Row {
   readonly name: string
   /** Ours, or null when our side could not be measured (the bench's notes say why). */
   readonly value: number | null
   /** E.g. 'objects/s', 'ms', 'MiB', 'CPU ms/object', '% of a core'. */
   readonly unit: string
-  /** The peer's value, measured in the same run on the same API server; null without a peer. */
+  /** Figure of the other program, measured in the same run on the same API server; null without one. */
   readonly peer: number | null
-  /** Which peer, e.g. 'kopf 1.45.2'. A figure measured elsewhere is marked so here. */
+  /** Name of the other program, e.g. 'kopf 1.45.2'. A figure measured elsewhere is marked so here. */
   readonly peerName: string | null
-  /** Ours divided by the peer's. */
+  /** Ours divided by that. */
   readonly ratio: number | null
   readonly target: Target | null
   readonly verdict: Verdict
 }
 
-/** What the budget promises, for the value in the row's unit or for its ratio to the peer. */
+/** What the budget promises, for the value in the row's unit or for its ratio. */
 export interface Target {
   readonly of: 'value' | 'ratio'
   readonly atMost?: number

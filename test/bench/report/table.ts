@@ -1,6 +1,6 @@
 import { formatTarget, type Row } from './row.ts'
 
-const HEAD = ['what', 'ours', 'unit', 'peer', 'ratio', 'target', ''] as const
+const HEAD = ['what', 'ours', 'unit', 'compared with', 'ratio', 'target', ''] as const
 
 /** Three significant digits, whole numbers from 100 on: more would only be noise. */
 export const formatNumber = (value: number): string =>

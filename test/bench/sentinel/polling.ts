@@ -26,7 +26,7 @@ const PEER_PEAK_RSS_MIB = 574
 
 export const sentinelPolling: Bench = {
   name: 'sentinel-polling',
-  summary: `A Sentinel by polling every ${POLL_INTERVAL_MS / 1000} s, against an API that knows only the peer's dialect, with ${RESOURCES.toLocaleString('en')} resources of about 3.5 KB: CPU of a sweep over all, peak memory, and the way of a change to its event.`,
+  summary: `A Sentinel by polling every ${POLL_INTERVAL_MS / 1000} s, against an API that knows only the dialect of the Go service, with ${RESOURCES.toLocaleString('en')} resources of about 3.5 KB: CPU of a sweep over all, peak memory, and the way of a change to its event.`,
   run: async ({ say, note }) => {
     note(`${PEER}, on another machine: its ratios are a hint, not a comparison.`)
     const figures: Figure[] = []

@@ -71,7 +71,7 @@ const applied = async (task: string, count = COUNT): Promise<readonly string[]> 
 const held = async (task = 'kept') => findCondition((await world.task(task)).status?.conditions, 'DeletionsHeld')
 const metric = async () => await manager.registry.getSingleMetricAsString('hyperfleet_adapter_deletions_held')
 const orphans = async (...more: string[]) => {
-  const flags = [`--namespace=${world.namespace}`, `--hyperfleet-url=${front.url}`]
+  const flags = [`--namespace=${world.namespace}`, `--hyperfleet-api-url=${front.url}`]
   const { output } = await muster(['adapter', 'orphans', ...flags, `--kubeconfig=${world.plane.kubeconfig}`, ...more])
   return output
 }

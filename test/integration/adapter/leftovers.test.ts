@@ -552,7 +552,7 @@ test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced rem
   const orphans = async (...more: string[]) => {
     const flags = [
       `--namespace=${world.namespace}`,
-      `--hyperfleet-url=${world.url}`,
+      `--hyperfleet-api-url=${world.url}`,
       `--kubeconfig=${world.plane.kubeconfig}`,
     ]
     const { output } = await muster(['adapter', 'orphans', '--output=json', ...flags, ...more])

@@ -121,7 +121,7 @@ describe('a deletion that can’t go on', () => {
       { kind: 'Namespace', name: `c-${id}` },
       { kind: 'ConfigMap', namespace: `c-${id}`, name: 'config', finalizers: ['example.com/hold'] },
     ])
-    const why = await muster(['why', `Cluster/${id}`, `--api-url=${world.url}`])
+    const why = await muster(['why', `Cluster/${id}`, `--hyperfleet-api-url=${world.url}`])
     expect(why.output).toContain(`ConfigMap c-${id}/config, held by example.com/hold`)
     expect((await world.object(`/api/v1/namespaces/c-${id}`))?.metadata.deletionTimestamp).toBeUndefined()
     expect((await world.task('life')).status).toBeDefined()

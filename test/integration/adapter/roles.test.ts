@@ -1,5 +1,5 @@
 /** Tasks whose ServiceAccount may do things in some namespaces only: changes of what they applied are seen all the same. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ConfigMap } from '#apis/kubernetes.ts'
 import { NamespaceWatches } from '#controllers/adapter/watch/namespace-watches.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
@@ -29,7 +29,7 @@ const account = async (name: string, verbs: readonly string[], namespace = world
   })
 }
 
-const declare = (name: string) =>
+const declare = (name: string, namespace = world.namespace) =>
   world.declare(name, {
     serviceAccountName: name,
     params: [{ name: 'clusterId', source: 'event.id', required: true }],
@@ -39,10 +39,10 @@ const declare = (name: string) =>
         manifest: {
           apiVersion: 'v1',
           kind: 'ConfigMap',
-          metadata: { name: `${name}-{{ .clusterId }}`, namespace: world.namespace },
+          metadata: { name: `${name}-{{ .clusterId }}`, namespace },
           data: { name: '{{ .resource.name }}' },
         },
-        discovery: { namespace: world.namespace, by_name: `${name}-{{ .clusterId }}` },
+        discovery: { namespace, by_name: `${name}-{{ .clusterId }}` },
       },
     ],
   })
@@ -102,6 +102,86 @@ test('ADAPTER-27: where it may not watch even there, the task says so, and still
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   expect(ready?.message).toContain('changes of ConfigMap are not seen')
   expect(ready?.message).toContain(`in the namespace "${world.namespace}"`)
+})
+
+describe('ADAPTER-131: rights that a namespace takes along when it ends', () => {
+  /** Objects of this kind are held there: the namespace does not end. */
+  const HELD = 'example.com/hold'
+
+  /** A namespace with what a task has applied there by rights that are there alone. */
+  const doomed = async (name: string) => {
+    const { plane } = world
+    const place = await plane.namespace('doomed')
+    await account(name, ALL, place)
+    await plane.rest('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+      metadata: { name: `${name}-${place}` },
+      rules: [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }],
+    })
+    await plane.rest('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: `${name}-${place}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${name}-${place}` },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: world.namespace }],
+    })
+    await plane.rest('POST', `/api/v1/namespaces/${place}/secrets`, {
+      metadata: { name: 'held', finalizers: [HELD] },
+    })
+    await declare(name, place)
+    await world.until(name, 'Working')
+    const id = await applied(name)
+    const configs = `/api/v1/namespaces/${place}/configmaps`
+    return {
+      id,
+      config: `${configs}/${name}-${id}`,
+      /** Resolves when its rights are gone, and the namespace has said what is left. */
+      end: async () => {
+        await plane.rest('DELETE', `/api/v1/namespaces/${place}`)
+        await vi.waitFor(async () => {
+          const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${place}/rolebindings/${name}`
+          expect(await world.object(bindings)).toBeUndefined()
+          expect(JSON.stringify(await world.object(`/api/v1/namespaces/${place}`))).toContain('secrets. has 1')
+        }, PATIENCE)
+      },
+      free: (path: string) => plane.rest('PATCH', path, { metadata: { finalizers: null } }),
+      secret: `/api/v1/namespaces/${place}/secrets/held`,
+      isThere: async () => (await world.object(`/api/v1/namespaces/${place}`)) !== undefined,
+    }
+  }
+
+  const untilGone = (id: string) => world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+
+  test('a deletion ends in a namespace that another kind holds', async () => {
+    const the = await doomed('held-by-others')
+    await the.end()
+    await world.call('DELETE', `/clusters/${the.id}`)
+    await untilGone(the.id)
+    expect(await the.isThere()).toBe(true)
+    await the.free(the.secret)
+  })
+
+  test('and in one that is gone', async () => {
+    const the = await doomed('gone')
+    await the.end()
+    await the.free(the.secret)
+    await vi.waitFor(async () => expect(await the.isThere()).toBe(false), PATIENCE)
+    await world.call('DELETE', `/clusters/${the.id}`)
+    await untilGone(the.id)
+  })
+
+  test('not while anything of the kind is there', async () => {
+    const the = await doomed('held-itself')
+    await the.free(the.config)
+    await world.plane.rest('PATCH', the.config, { metadata: { finalizers: [HELD] } })
+    await the.end()
+    await world.call('DELETE', `/clusters/${the.id}`)
+    await world.pulse(the.id, 'Deleting')
+    await vi.waitFor(
+      async () => expect(await world.reported(the.id, 'held-itself')).toContain('Health False Forbidden'),
+      PATIENCE,
+    )
+    await the.free(the.config)
+    await untilGone(the.id)
+    await the.free(the.secret)
+  })
 })
 
 test('a namespace in which nothing is left is watched no longer, and again when it is needed', async () => {

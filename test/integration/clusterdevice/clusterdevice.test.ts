@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CLUSTER_FIELD, clusterDeviceName } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -274,6 +275,62 @@ test('a ClusterDeployment with the name of a machine gets no agent, and takes no
   expect({ uid: metadata?.uid, deleted: metadata?.deletionTimestamp }).toEqual({ uid, deleted: undefined })
   expect(await fleet.texts('fleet-info')).toEqual(said)
   expect(Object.keys(await fleet.texts('fleet-heartbeat'))).toEqual([name])
+})
+
+describe('beside an operator that has ended', () => {
+  /** A ClusterDeployment that asked for a Device, and has no agent. */
+  const withoutAgent = async () => {
+    const world = await fleetWorld()
+    const { kube, namespace, plane, until, bucket } = world
+    const operator = await world.operator()
+    await until(async () => expect(await world.texts('fleet-info')).toEqual({}))
+    await operator.stop()
+    const running = await startManager(world, await accountOf(plane, 'clusterdevice', namespace))
+    const name = `late-${namespace}`
+    await kube.create(ClusterDeployment, {
+      metadata: { name, namespace, labels: { 'fleet.nationtech.io/device': 'true' } },
+      spec: { clusterName: name, baseDomain: 'example.com', platform: { baremetal: {} } },
+    })
+    const cluster = () => kube.get(ClusterDeployment, name, namespace)
+    await until(async () => expect((await cluster())?.metadata.finalizers).toHaveLength(1))
+    const device = clusterDeviceName({ namespace, name })
+    return {
+      device,
+      inventory: { [CLUSTER_FIELD]: `${namespace}/${name}` },
+      report: (inventory: Readonly<Record<string, string>>) =>
+        bucket('fleet-info', (kv) => kv.put(device, infoCodec.encode({ labels: {}, inventory, agentVersion: '1' }, 0))),
+      makeDevice: (inventory: Readonly<Record<string, string>>) =>
+        kube.create(Device, { metadata: { name: device }, spec: { inventory } }),
+      delete: () => kube.delete(ClusterDeployment, name, namespace),
+      untilGone: () => until(async () => expect(await cluster()).toBeUndefined()),
+      world,
+      async [Symbol.asyncDispose]() {
+        await running[Symbol.asyncDispose]()
+        await world[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('AGENT-23: a Device that is written by reports which were read before they were deleted goes too', async () => {
+    await using one = await withoutAgent()
+    await one.report(one.inventory)
+    await one.delete()
+    await one.world.until(async () => expect(await one.world.texts('fleet-info')).toEqual({}))
+    await one.makeDevice(one.inventory)
+    await one.untilGone()
+    expect(await one.world.kube.get(Device, one.device)).toBeUndefined()
+  })
+
+  test('AGENT-23: a Device that another has reported since stays, although it does not say so yet', async () => {
+    await using one = await withoutAgent()
+    const { metadata } = await one.makeDevice(one.inventory)
+    await one.report({ arch: 'arm64' })
+    const reported = await one.world.texts('fleet-info')
+    await one.delete()
+    await one.untilGone()
+    expect((await one.world.kube.get(Device, one.device))?.metadata.uid).toBe(metadata.uid)
+    expect(await one.world.texts('fleet-info')).toEqual(reported)
+  })
 })
 
 test('where NATS has no buckets of the fleet, never had or has no more, a ClusterDeployment goes: nothing was said there', async () => {

@@ -64,7 +64,17 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${folder}/nosuch`)).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: kubeconfig FOLDER/nosuch does not exist. To do: correct the file, or name another context",
+        "output": "muster: kubeconfig FOLDER/nosuch does not exist: name another file",
+      }
+    `)
+  })
+
+  test('no kubeconfig at all, and no pod', async () => {
+    const { code, output } = await muster(['pool', 'plan', 'edge'], { HOME: folder, KUBECONFIG: '' })
+    expect({ code, output }).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: no cluster is configured: give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a ServiceAccount",
       }
     `)
   })
@@ -73,7 +83,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${cluster.kubeconfig}`, '--context=prodution')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: context "prodution" is not in KUBECONFIG (valid: muster-local). To do: correct the file, or name another context",
+        "output": "muster: context "prodution" is not in KUBECONFIG: name another one (valid: muster-local)",
       }
     `)
   })

@@ -12,7 +12,7 @@ test('muster why prints what a deletion waits for, by name and by id', async () 
   const { id } = await api.cluster('boston')
   await api.report(`/clusters/${id}`, { adapter: 'dns' })
   const why = (resource: string, ...more: readonly string[]) =>
-    muster(['why', resource, `--api-url=${api.url}`, ...more])
+    muster(['why', resource, `--hyperfleet-api-url=${api.url}`, ...more])
   expect(await why('clusters/boston')).toMatchObject({ code: 0 })
   await api.call('DELETE', `/clusters/${id}`)
   const waiting = await why('Cluster/boston')
@@ -25,7 +25,7 @@ test('muster why prints what a deletion waits for, by name and by id', async () 
 
 test('muster why says what it can’t find, and what it can’t mean', async () => {
   const api = await serve({ entities })
-  const missing = await muster(['why', 'clusters/none', `--api-url=${api.url}`])
+  const missing = await muster(['why', 'clusters/none', `--hyperfleet-api-url=${api.url}`])
   expect(missing).toEqual({ code: 1, output: "muster: the API has no clusters with name='none'" })
   const unclear = await muster(['why', 'boston'])
   expect(unclear).toEqual({
@@ -33,10 +33,32 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
     output: 'muster: resource: "boston" is none: write KIND/NAME, such as clusters/boston',
   })
   for (const kind of ['cluster', 'Clustre'])
-    expect(await muster(['why', `${kind}/boston`, `--api-url=${api.url}`])).toEqual({
+    expect(await muster(['why', `${kind}/boston`, `--hyperfleet-api-url=${api.url}`])).toEqual({
       code: 1,
       output: `muster: the API has no kind ${kind}: write one of clusters`,
     })
+})
+
+test('the former name of a flag is taken, with a warning that names the new one, and not with another value beside it', async () => {
+  const api = await serve({ entities })
+  const { id } = await api.cluster('boston')
+  await api.report(`/clusters/${id}`, { adapter: 'dns' })
+  const { code, output } = await muster(['why', 'clusters/boston', `--api-url=${api.url}`])
+  expect(code).toBe(0)
+  expect(output).toContain(
+    'muster: --api-url is the former name of --hyperfleet-api-url, and the next release knows it no more: write --hyperfleet-api-url\n',
+  )
+  expect(output).toContain(`Cluster boston (${id})`)
+  const both = ['--api-url=http://127.0.0.1:1', `--hyperfleet-api-url=${api.url}`]
+  expect(await muster(['why', 'clusters/boston', ...both])).toEqual({
+    code: 2,
+    output:
+      'muster: --hyperfleet-api-url and --api-url are one flag, and have different values: write --hyperfleet-api-url alone',
+  })
+  expect(await muster(['why', 'clusters/boston', '--api-ur=x'])).toEqual({
+    code: 2,
+    output: 'muster: unknown flag --api-ur ("muster why --help" lists what is)',
+  })
 })
 
 // SENTINEL-39

@@ -160,6 +160,7 @@ test('keys are exchanged while operators run: both sign, then the next alone; on
   first.signal('SIGKILL')
   await first.exited
   const second = await world.process({ signingKeys: keyFile })
+  await converged(second)
   await world.until(async () => {
     expect(await verified(ours)).toEqual({ good: 4, others: 0 })
     expect(await verified(next)).toEqual({ good: 4, others: 0 })

@@ -1,8 +1,11 @@
 /** The service that stands for a cloud's API: docs/providers.md. Real API servers; the service and they are killed. */
+import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ensureCertificates, leafFile } from '#hack/local-clusters/certificates.ts'
 import type { ClusterView } from '#hack/local-clusters/cluster.ts'
@@ -137,6 +140,51 @@ describe('a cluster', () => {
     await world.start()
     await vi.waitFor(async () => expect((await world.call('GET', '/clusters/first')).status).toBe(404), PATIENCE)
     expect(await world.remains(cluster.uid)).toEqual({ files: 0, keys: 0, processes: 0 })
+  })
+})
+
+test('CLUSTER-75: an API server that is killed at any moment, of its start, of its work, of its falling asleep, is there again when it is to run, with the data', async () => {
+  const { body: made } = await world.call('POST', '/clusters', { name: 'mortal' })
+  const pidFile = `${world.folderOf(made.uid)}/kube-apiserver.pid`
+  const killed = new Set<number>()
+  /** The one that runs then. */
+  const kill = (): Promise<void> =>
+    vi.waitFor(() => {
+      const pid = Number(readFileSync(pidFile, 'utf8'))
+      expect(killed).not.toContain(pid)
+      process.kill(pid, 'SIGKILL')
+      killed.add(pid)
+    }, PATIENCE)
+  await kill()
+  await kill()
+  const { kubeconfig } = await world.until('mortal', 'Running')
+  const configMaps = { namespace: 'default', body: { metadata: { name: 'kept' }, data: { by: 'the test' } } }
+  await vi.waitFor(() => clientOf(kubeconfig).createNamespacedConfigMap(configMaps), PATIENCE)
+  await kill()
+  await vi.waitFor(async () => expect(await namespacesOf(kubeconfig)).toContain('kube-system'), PATIENCE)
+  await world.until('mortal', 'Running')
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  await world.call('PATCH', '/clusters/mortal', { power: 'Hibernating' })
+  process.kill(pid, 'SIGKILL')
+  await world.until('mortal', 'Hibernating')
+  await world.call('PATCH', '/clusters/mortal', { power: 'Running' })
+  await kill()
+  await world.until('mortal', 'Running')
+  const kept = await clientOf(kubeconfig).readNamespacedConfigMap({ name: 'kept', namespace: 'default' })
+  expect(kept.data).toEqual({ by: 'the test' })
+  await world.call('DELETE', '/clusters/mortal')
+  await vi.waitFor(async () => expect((await world.call('GET', '/clusters/mortal')).status).toBe(404), PATIENCE)
+  expect(await world.remains(made.uid)).toEqual({ files: 0, keys: 0, processes: 0 })
+})
+
+test('CLUSTER-74: a life of certificates that may end before the next kubeconfig is there is refused', async () => {
+  const program = fileURLToPath(new URL('../../../hack/local-clusters/cli.ts', import.meta.url))
+  const args = [program, '--folder=none', '--projects=none', '--certificate-validity=2h']
+  await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      'local-clusters: --certificate-validity is 2h: kubeconfigs would end before users have the next one. Write 3h or more',
+    ),
   })
 })
 

@@ -39,13 +39,14 @@ export interface ServiceWorld extends AsyncDisposable {
   folderOf(uid: string): string
 }
 
-export const serviceWorld = async (): Promise<ServiceWorld> => {
+/** @param quota of the test's project */
+export const serviceWorld = async (quota = QUOTA): Promise<ServiceWorld> => {
   const home = await temporaryFolder('local-clusters')
   const [folder, logs] = [join(home, 'state'), join(home, 'logs')]
   await mkdir(logs)
   const port = await freePort()
   const projects = [
-    { project: 'test', token: TOKEN, clusters: QUOTA },
+    { project: 'test', token: TOKEN, clusters: quota },
     { project: 'other', token: OTHER_TOKEN, clusters: 1 },
   ]
   const etcd = new Etcd({ folder: join(folder, 'etcd'), binaries: '', guarded: false })

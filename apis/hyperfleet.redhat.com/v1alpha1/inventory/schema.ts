@@ -58,15 +58,15 @@ export const adapterInventorySpec = () =>
       }),
       resourceId: Type.String({ description: 'Id of the HyperFleet resource.', minLength: 1, maxLength: 253 }),
       event: freeObject({
-        description: 'What an event about the HyperFleet resource says: id, kind, href and owners.',
+        description: 'Contents of an event about the HyperFleet resource: id, kind, href and owners.',
       }),
       objects: Type.Array(inventoryObject(), {
-        description: 'What was applied for the resource and is not known to be gone.',
+        description: 'Objects that were applied for the resource and are not known to be gone.',
         maxItems: 1024,
         'x-kubernetes-list-type': 'atomic',
       }),
     },
-    { description: 'What an adapter task has applied for one HyperFleet resource.' },
+    { description: 'Objects that an adapter task has applied for one HyperFleet resource.' },
   )
 
 export const adapterInventoryStatus = () => Type.Object({}, { description: 'Not used.' })

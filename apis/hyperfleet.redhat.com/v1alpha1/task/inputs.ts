@@ -21,7 +21,7 @@ const source = () =>
     }),
   )
 
-/** The peer's names, in Go's words. */
+/** The names of the Go adapter, in Go's words. */
 const PARAM_TYPES = ['string', 'int', 'int64', 'float', 'float64', 'bool'] as const
 
 export const params = () =>
@@ -31,7 +31,7 @@ export const params = () =>
         {
           name: variableName('Under which the value is known to everything that follows.'),
           source: source(),
-          type: Type.Optional(Type.Enum([...PARAM_TYPES], { description: 'What a text is converted to.' })),
+          type: Type.Optional(Type.Enum([...PARAM_TYPES], { description: 'Type that a text is converted to.' })),
           default: Type.Optional(free({ description: 'Used when the source gives nothing.' })),
           required: Type.Optional(Type.Boolean({ description: 'Without it the run fails.' })),
           description: Type.Optional(Type.String({ description: 'For readers.' })),
@@ -66,8 +66,10 @@ const condition = () =>
     {
       field: Type.String({ description: 'A variable and a path in it, such as cluster.generation.', minLength: 1 }),
       operator: Type.Enum([...OPERATORS], { description: 'How the field relates to the value.' }),
-      value: Type.Optional(free({ description: 'What the field is compared with.' })),
-      values: Type.Optional(free({ description: 'What in and notIn compare with.' }, Type.Array(Type.Unknown()))),
+      value: Type.Optional(free({ description: 'Value that the field is compared with.' })),
+      values: Type.Optional(
+        free({ description: 'Values that in and notIn compare with.' }, Type.Array(Type.Unknown())),
+      ),
     },
     { description: 'One requirement on one variable.' },
   )
@@ -124,7 +126,7 @@ export const preconditions = () =>
         },
       ),
       {
-        description: 'What must hold before anything is applied or deleted, checked in this order.',
+        description: 'Conditions that must hold before anything is applied or deleted, checked in this order.',
         maxItems: 32,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],

@@ -47,7 +47,7 @@ const actions = () =>
         { description: 'Something that is done at the end.' },
       ),
       {
-        description: 'What is sent at the end, in this order; the first failure ends it.',
+        description: 'Requests and log lines at the end, in this order; the first failure ends it.',
         maxItems: 32,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
@@ -59,6 +59,6 @@ export const post = () =>
   Type.Optional(
     Type.Object(
       { payloads: payloads(), post_actions: actions() },
-      { description: 'What the run tells others. Left out: the standard report is sent.' },
+      { description: 'Payloads and actions at the end of the run. Left out: the standard report is sent.' },
     ),
   )

@@ -10,7 +10,7 @@ const policy = () =>
   Type.Optional(
     Type.Enum([...POLICIES], {
       description:
-        'What becomes of dependants, as Kubernetes means it: Background (the default) deletes them after it, Foreground before it, Orphan leaves them; an orphaned deletion is not waited for.',
+        'Treatment of dependants, as Kubernetes means it: Background (the default) deletes them after it, Foreground before it, Orphan leaves them; an orphaned deletion is not waited for.',
     }),
   )
 
@@ -123,7 +123,7 @@ export const resources = () =>
           name: resourceName('Under which expressions know it: resources.<name>.'),
           transport: transport(),
           manifest: free(
-            { description: 'What is applied: an object, a block of YAML with templates, or {ref: file}.' },
+            { description: 'Manifest to apply: an object, a block of YAML with templates, or {ref: file}.' },
             Type.String({ minLength: 1 }),
             Type.Object({ ref: Type.String({ minLength: 1 }) }),
             Type.Record(Type.String(), Type.Unknown()),
@@ -160,7 +160,7 @@ export const resources = () =>
         { description: 'A resource of the task.' },
       ),
       {
-        description: 'What the task applies, in this order.',
+        description: 'Resources that the task applies, in this order.',
         maxItems: 64,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],

@@ -134,7 +134,7 @@ const retention = () =>
         whenUnselected: retained('When the resource gets labels that the selector does not select. Default: Delete.'),
         whenTaskDeleted: retained('When this AdapterTask is deleted. Default: Keep.'),
       },
-      { description: 'What becomes of applied objects that no deletion of their HyperFleet resource takes away.' },
+      { description: 'Treatment of applied objects that no deletion of their HyperFleet resource takes away.' },
     ),
   )
 
@@ -170,7 +170,7 @@ export const adapterTaskSpec = () =>
       ...taskFields(),
     },
     {
-      description: 'What is done for each resource.',
+      description: 'Work for each resource.',
       ...rules({
         rule: `has(self.taskRef) != (${INLINE.map((field) => `has(self.${field})`).join(' || ')})`,
         message: `must hold either taskRef or the task itself: ${INLINE.join(', ')}`,
@@ -184,7 +184,7 @@ const lastRuns = () =>
       {
         resource: Type.String({ description: 'Id of the HyperFleet resource.' }),
         time: Type.String({ description: 'When it began.', format: 'date-time' }),
-        status: Type.Enum(['success', 'failed', 'skipped'], { description: 'What it came to.' }),
+        status: Type.Enum(['success', 'failed', 'skipped'], { description: 'Result of the run.' }),
         mode: Type.Optional(Type.Enum(['apply', 'delete'], { description: 'Absent when the run did not get so far.' })),
         message: Type.Optional(Type.String({ description: 'Why it failed or was skipped.' })),
       },
@@ -234,10 +234,10 @@ export const adapterTaskStatus = () =>
       ),
       lastRuns: Type.Optional(lastRuns()),
       lastError: Type.Optional(
-        Type.String({ description: 'What the last run that failed said; absent once none fails.' }),
+        Type.String({ description: 'Error of the last run that failed; absent once none fails.' }),
       ),
     },
-    { description: 'What the task has seen and done.' },
+    { description: 'Observed state of the task.' },
   )
 
 export type AdapterTaskSpec = Static<ReturnType<typeof adapterTaskSpec>>

@@ -35,7 +35,7 @@ const adapterFields = () =>
     { description: 'The adapter that does the task.' },
   )
 
-/** A task file: the peer's task config, and optionally the adapter that does it. */
+/** A task file: the task config of the Go adapter, and optionally the adapter that does it. */
 export const taskFile = () =>
   Type.Object({ adapter: Type.Optional(adapterFields()), ...taskFields() }, { description: 'An adapter task.' })
 

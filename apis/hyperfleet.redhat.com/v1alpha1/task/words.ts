@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { rules } from '#apis/schema/rule.ts'
 
 /** Names become variables of expressions and templates. */
-const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
+export const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
 
 /** Variables that every expression and template has. `resource` is the HyperFleet resource of the event, `params` all params and captures by name. */
 export const PROVIDED = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const
@@ -44,7 +44,7 @@ export const template = (description: string) =>
 export const expression = (description: string) =>
   Type.String({ description: `${description} CEL.`, minLength: 1, maxLength: 16384 })
 
-/** `when: {expression: …}`, the peer's form. */
+/** `when: {expression: …}`, the form of the Go adapter. */
 export const when = (description: string) =>
   Type.Optional(Type.Object({ expression: expression('Must give true or false.') }, { description }))
 
@@ -52,7 +52,7 @@ export const log = () =>
   Type.Optional(
     Type.Object(
       {
-        message: Type.Optional(template('What is logged.')),
+        message: Type.Optional(template('Text of the log line.')),
         level: Type.Optional(
           Type.Enum(['debug', 'info', 'warn', 'warning', 'error'], { description: 'How loud; info when left out.' }),
         ),
@@ -105,7 +105,7 @@ export const apiCall = (description: string) =>
       ),
       base_delay: duration('The first pause between tries; 1s when left out.'),
       max_delay: duration('The longest pause between tries; 30s when left out.'),
-      body: Type.Optional(template('What is sent.')),
+      body: Type.Optional(template('Body of the request.')),
       headers: headers(),
     },
     { description },

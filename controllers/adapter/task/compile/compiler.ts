@@ -5,7 +5,7 @@ import { TaskError } from '../../run/task-error.ts'
 import type { DocumentTemplate, Expression, FieldPath, Json, Scope, Template } from '../task.ts'
 import type { ProblemList } from '../task-problems.ts'
 import { FieldPathError, parseFieldPath } from './field-path.ts'
-import { isCelKeyword, type VariableNames } from './variable-names.ts'
+import { isVariable, type VariableNames } from './variable-names.ts'
 
 /** A template engine, as much of it as tasks need. */
 export interface Templates {
@@ -108,7 +108,7 @@ export class Compiler {
 
   /** Names that can be no variables are problems of the place that gives them. */
   #environmentFor(names: readonly string[]): Environment {
-    return this.#languages.expressions(names.filter((name) => !isCelKeyword(name)))
+    return this.#languages.expressions(names.filter(isVariable))
   }
 
   #compile(

@@ -14,7 +14,7 @@ export class FieldPathError extends errorOf(ADAPTER_ERRORS, 'FieldPathError') {
   }
 }
 
-const DOTTED = /^[A-Za-z_][\w-]*(\.([\w-]+|\d+))*$/
+const DOTTED = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/
 
 /** @param field where the task has it. @throws FieldPathError */
 export const parseFieldPath = (text: string, field = text): FieldPath =>

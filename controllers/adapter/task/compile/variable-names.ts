@@ -1,19 +1,25 @@
 /** Which variables expressions and templates may use, at each place of a task. */
-import { PROVIDED, RESERVED, RESOURCES } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
+import { PROVIDED, RESERVED, RESOURCES, VARIABLE } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
 import { nearest } from '#lib/text/nearest.ts'
+import { quoteValue } from '#lib/text/quote.ts'
 
 export { PROVIDED, RESOURCES }
 
 const isBuiltIn = (name: string): boolean => PROVIDED.some((provided) => provided === name) || name === RESOURCES
 
-/** Whether expressions have another meaning for it, so that it can be no variable. */
-export const isCelKeyword = (name: string): boolean => RESERVED.includes(name) && !isBuiltIn(name)
+const WORD = new RegExp(VARIABLE)
+
+/** Whether expressions can have it as a variable: it is a word, and none that means something else there. */
+export const isVariable = (name: string): boolean => isBuiltIn(name) || (WORD.test(name) && !RESERVED.includes(name))
 
 /** Why a name can't be given to a param, a capture, a precondition or a payload; undefined when it can. */
-export const nameProblem = (name: string): string | undefined =>
-  RESERVED.includes(name)
-    ? `${name} is ${isBuiltIn(name) ? 'a variable that every task has' : 'a word of CEL'}: write another one`
-    : undefined
+export const nameProblem = (name: string): string | undefined => {
+  if (isBuiltIn(name)) return `${name} is a variable that every task has: write another one`
+  if (RESERVED.includes(name)) return `${name} is a word of CEL: write another one`
+  return isVariable(name)
+    ? undefined
+    : `${quoteValue(name)} is no name that expressions can use: write letters, digits and _, such as clusterId`
+}
 
 /** The names that are known so far; they grow as a task is read from its start to its end. */
 export class VariableNames {

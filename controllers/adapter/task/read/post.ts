@@ -1,5 +1,5 @@
 /** Reads payloads and post actions. */
-import { load as parseYaml } from 'js-yaml'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { mayDefault } from '../../run/task-error.ts'
 import type { LeafCompiler } from '../compile/compiler.ts'
 import { nameProblem } from '../compile/variable-names.ts'
@@ -36,12 +36,10 @@ const readBuildFile = (cursor: FieldCursor, file: string, files: Files): Documen
 }
 
 const parseBuild = (cursor: FieldCursor, text: string): unknown => {
-  try {
-    return parseYaml(text)
-  } catch (error) {
-    cursor.problem(`is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`)
-    return {}
-  }
+  const read = readYaml(text)
+  if ('value' in read) return read.value
+  cursor.problem(read.problem)
+  return {}
 }
 
 const readBuild = (cursor: FieldCursor, build: unknown): DocumentTemplate =>

@@ -1,9 +1,9 @@
 /** Reads what a task applies, finds and deletes. */
-import { load as parseYaml } from 'js-yaml'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { TaskError } from '../../run/task-error.ts'
 import { extractIdentity, extractIdentityText } from '../compile/manifest-identity.ts'
 import type { RawDiscovery, RawManifest, RawResource } from '../raw-task.ts'
-import type { Discovery, DocumentTemplate, Json, Manifest, TaskResource, Template, TransportSpec } from '../task.ts'
+import type { Discovery, DocumentTemplate, Manifest, TaskResource, Template, TransportSpec } from '../task.ts'
 import { readHeaders } from './calls.ts'
 import type { FieldCursor } from './field-cursor.ts'
 
@@ -120,12 +120,8 @@ const readManifestText = (cursor: FieldCursor, text: string): Manifest => {
 
 const parseRendered = (cursor: FieldCursor, template: Template): DocumentTemplate => ({
   build: (scope) => {
-    const yaml = template.render(scope)
-    try {
-      return parseYaml(yaml) as Json
-    } catch (error) {
-      const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-      throw new TaskError('InvalidManifest', `${cursor.path} is no YAML once it is rendered: ${why}`, { cause: error })
-    }
+    const read = readYaml(template.render(scope))
+    if ('value' in read) return read.value
+    throw new TaskError('InvalidManifest', `${cursor.path}, once it is rendered, ${read.problem}`)
   },
 })

@@ -1,5 +1,5 @@
 /** What a task must be beyond its schema: names, order of deletion, parents before what is in them. ADAPTER-36, ADAPTER-57. */
-import { load as parseYaml } from 'js-yaml'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { decideDeletionOrder } from '../../run/resources/deletion-order.ts'
 import type { RawResource, RawTask } from '../raw-task.ts'
 import type { Task } from '../task.ts'
@@ -68,17 +68,14 @@ export const checkParents = (resources: readonly RawResource[], problems: Proble
 }
 
 const readStaticIdentity = (manifest: unknown): StaticIdentity => {
-  const object = typeof manifest === 'string' ? parseYamlOrUndefined(manifest) : manifest
+  const object = typeof manifest === 'string' ? readStatic(manifest) : manifest
   if (typeof object !== 'object' || object === null) return { kind: undefined, name: undefined, namespace: undefined }
   const { kind, metadata } = object as { kind?: unknown; metadata?: { name?: unknown; namespace?: unknown } }
   return { kind, name: metadata?.name, namespace: metadata?.namespace }
 }
 
 /** A block whose templates make structure is no YAML yet. */
-const parseYamlOrUndefined = (text: string): unknown => {
-  try {
-    return parseYaml(text)
-  } catch {
-    return undefined
-  }
+const readStatic = (text: string): unknown => {
+  const read = readYaml(text)
+  return 'value' in read ? read.value : undefined
 }

@@ -58,6 +58,7 @@ export const deleteDurable = async ({ consumers }: JetStreamManager, name: strin
   }
 }
 
+/** What a durable consumer gets. NATS has a single subject in a field of its own. */
 export const subjectsOf = ({ config }: ConsumerInfo): readonly string[] =>
   config.filter_subjects ?? (config.filter_subject === undefined ? [] : [config.filter_subject])
 

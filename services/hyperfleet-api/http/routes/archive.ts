@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { Entity } from '../../model/entity.ts'
 import { parseTimestamp } from '../../model/timestamp.ts'
-import { Problem } from '../../problems/problem.ts'
+import { invalidField, Problem } from '../../problems/problem.ts'
 import {
   type ArchiveFilter,
   archivedPageQuery,
@@ -70,6 +70,3 @@ const findEntity = ({ entities }: Service, plural: string): Entity => {
   const served = entities.all.map((entity) => entity.plural).join(', ')
   throw new Problem('notFound', `there is no archive of '${plural}', the kinds are ${served}`)
 }
-
-const invalidField = (field: string, message: string): Problem =>
-  new Problem('invalid', `${field} ${message}`, [{ field, message }])

@@ -9,7 +9,7 @@ export const conditionFunctions: readonly CelFunction[] = [
   },
   {
     signature: 'dig(dyn, string): dyn',
-    description: 'What is at a dotted path such as `items.0.name`; null where the path leads nowhere.',
+    description: 'Value at a dotted path such as `items.0.name`; null where the path leads nowhere.',
     call: (value: unknown, path: string) => path.split('.').reduce(step, value),
   },
 ]

@@ -5,6 +5,7 @@ import type { DialectName } from '../dialect.ts'
 export const timeColumn = (dialect: DialectName): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`text collate "C"` : sql`text`
 
+/** A column of text in the order of its bytes, for indexes. */
 export const inByteOrder = (dialect: DialectName, column: string): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`(${sql.ref(column)} collate "C")` : sql.ref(column)
 
