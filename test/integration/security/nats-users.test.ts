@@ -16,7 +16,11 @@ import {
 import { EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { startNats as startNatsOn } from '#hack/nats/nats.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { freePort } from '#hack/process/ports.ts'
 import { silent } from '#operator/model/log.ts'
 import { openBroker } from '#services/hyperfleet-api/events/jetstream/broker.ts'
 import { sharedControlPlane, startNats } from '#test/harness/index.ts'
@@ -308,10 +312,7 @@ test('a certificate that is gone is replaced while the server runs, and clients 
 // NATS-7
 test('what a server without users had is in the accounts of those who need it: buckets with their revisions, events with their consumers', async () => {
   const store = await temporaryFolder('former')
-  const { CONTROL_PLANE } = await import('#hack/controlplane/binaries.ts')
-  const { ensureBinaries } = await import('#hack/gobuild/build.ts')
-  const server = await import('#hack/nats/nats.ts')
-  const former = await server.startNats(await ensureBinaries(CONTROL_PLANE, console.error), store)
+  const former = await startNatsOn(await ensureBinaries(CONTROL_PLANE, console.error), store)
   const connection = await connect({ servers: former.url })
   const manager = await jetstreamManager(connection)
   for (const settings of Object.values(BUCKETS)) await ensureBucket({ connection, manager }, settings, silent)
@@ -336,6 +337,30 @@ test('what a server without users had is in the accounts of those who need it: b
   expect(message?.string()).toBe('one')
   expect(await streamsOf(api)).toEqual(['hyperfleet-events'])
   await after.keeper.line(({ level, stream }) => level === 'warn' && stream === 'of-others')
+})
+
+// NATS-16
+test('a server without users that comes back to a store that had users is healthy, finds nothing of theirs, and leaves it as it is', async () => {
+  const store = await temporaryFolder('former')
+  const was = await natsWorld(plane, store)
+  const kv = await new Kvm(await was.as('nats-fleet')).create('mine')
+  await kv.put('a', 'kept')
+  await was[Symbol.asyncDispose]()
+
+  const port = await freePort()
+  const config = join(store, 'former.conf')
+  await writeFile(config, `http_port: ${port}\n`)
+  const former = await startNatsOn(await ensureBinaries(CONTROL_PLANE, console.error), store, config)
+  const healthy = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status
+  await expect.poll(healthy).toBe(200)
+  const connection = await connect({ servers: former.url })
+  expect(await streamsOf(connection)).toEqual([])
+  await connection.close()
+  await former.stop()
+
+  await using after = await natsWorld(plane, store)
+  const found = await jetstreamManager(await after.as('nats-fleet'))
+  expect((await found.streams.info('KV_mine')).state.messages).toBe(1)
 })
 
 // NATS-3, NATS-5
