@@ -303,6 +303,27 @@ describe('with the time hurried on', () => {
     expect(data).toEqual({ by: 'the claimant' })
   })
 
+  test('CLUSTER-76: one that is to wake up while its provider gives no answer says so, and so does its claim; then it wakes up', async () => {
+    const power = (powerState: string) =>
+      world.plane.rest('PATCH', `${HIVE}/namespaces/${mine}/clusterdeployments/${mine}`, { spec: { powerState } })
+    const untilPower = (state: string) =>
+      vi.waitFor(async () => expect((await deployment(mine)).status?.powerState).toBe(state), PATIENCE)
+    await power('Hibernating')
+    await untilPower('Hibernating')
+    before.decide(() => 'drop')
+    await power('Running')
+    const message = expect.stringMatching(/ClusterLocal: cluster can't be .*: (GET|PATCH) \S+ got no answer/)
+    await vi.waitFor(async () => {
+      expect(await condition(mine, 'Ready')).toMatchObject({ status: 'False', reason: 'Resuming', message })
+      const path = `${HIVE}/namespaces/${world.namespace}/clusterclaims/mine`
+      const { status } = await get<ClusterDeployment>(path)
+      expect(findCondition(status?.conditions, 'ClusterRunning')).toMatchObject({ status: 'False', message })
+    }, PATIENCE)
+    before.decide(() => 'pass')
+    await untilPower('Running')
+    await untilReached(mine)
+  })
+
   test('CLUSTER-74: a kubeconfig whose certificate was renewed comes to the Secret by itself, before the former one ends', async () => {
     const former = await secretOf(mine)
     const { uid } = await apiServerOf(mine)
