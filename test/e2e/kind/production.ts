@@ -1,5 +1,8 @@
 /** docs/install-production.md on a kind cluster with Argo CD: what its reader has there already, and its commands. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { checkoutInfo } from '#cmd/build-info.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
@@ -7,9 +10,6 @@ import { binariesFolder } from '#hack/gobuild/set.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { findPostgres } from '#hack/postgres/find.ts'
-import { startChild, untilReady } from '#hack/process/child.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
-import { accepts, freePort } from '#hack/process/ports.ts'
 import { ARGO_NAMESPACE } from '#test/harness/argocd.ts'
 import type { GitRepository } from '#test/harness/git.ts'
 import { type KindNodes, PATIENCE } from '#test/harness/ground/kind/cluster.ts'
@@ -38,23 +38,31 @@ const pushed = async (cluster: KindNodes['cluster'], { local, remote }: (typeof 
   return digest
 }
 
-/** @returns a port of this machine */
+/**
+ * A port of this machine that leads to the database, by a pod. Each connection has a process of its own: `kubectl port-forward` ends when
+ * psql goes on to another database.
+ */
 const forwardedDatabase = async (kubeconfig: string) => {
-  const port = await freePort()
-  const child = await startChild({
-    command: join(binariesFolder(CONTROL_PLANE), 'kubectl'),
-    args: [
-      `--kubeconfig=${kubeconfig}`,
-      'port-forward',
-      `--namespace=${DATABASE_NAMESPACE}`,
-      'service/postgres',
-      `${port}:5432`,
-    ],
-    logFile: join(await temporaryFolder('port-forward'), 'kubectl.log'),
-    guarded: true,
-  })
-  await untilReady(child, () => accepts(port))
-  return { port, [Symbol.asyncDispose]: async () => void (await child.stop()) }
+  const kubectl = join(binariesFolder(CONTROL_PLANE), 'kubectl')
+  const { namespace, name } = NODE_SHELL.metadata
+  const args = ['exec', '--stdin', '--quiet', `--namespace=${namespace}`, name, '--', 'nc', DATABASE_HOST, '5432']
+  const running = new Set<ChildProcess>()
+  const server = createServer((client) => {
+    const relay = spawn(kubectl, [`--kubeconfig=${kubeconfig}`, ...args], { stdio: ['pipe', 'pipe', 'ignore'] })
+    running.add(relay)
+    client.pipe(relay.stdin).on('error', () => client.destroy())
+    relay.stdout.pipe(client)
+    client.on('error', () => relay.kill()).on('close', () => relay.kill())
+    relay.on('exit', () => running.delete(relay))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.dispose]: () => {
+      server.close()
+      for (const relay of running) relay.kill()
+    },
+  }
 }
 
 /**
@@ -79,7 +87,7 @@ export const installedByThePage = async (nodes: KindNodes): Promise<string> => {
   const secret = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString()
   const checkout = await ownSources()
   await writeFile(join(checkout, 'db-ca.crt'), secret('tls.crt'))
-  await using database = await forwardedDatabase(cluster.kubeconfig)
+  using database = await forwardedDatabase(cluster.kubeconfig)
   const inPods = '/hyperfleet?sslmode=verify-full&sslrootcert=/etc/'
   await runPage(page, {
     kubeconfig: cluster.kubeconfig,
