@@ -11,7 +11,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hyperfleet.redhat.com', resource: 'sentinelconfigs/status', verbs: ['get', 'patch'] },
   ],
   adapter: [
-    { group: '', resource: 'serviceaccounts', verbs: ['impersonate'], scope: 'TaskAccounts' },
+    { group: '', resource: 'serviceaccounts', verbs: ['get', 'impersonate'], scope: 'TaskAccounts' },
     { group: '', resource: 'serviceaccounts/token', verbs: ['create'], scope: 'TaskAccounts' },
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },

@@ -169,8 +169,7 @@ test('POOL-84: a cluster’s author changes its provider: the new one is let in,
   const place = await namespaceOfCluster(the, 'pool')
   const before = await untilBound(the, roles[0], place)
   expect(await bindingIn(the, roles[1], place)).toBeUndefined()
-  const [cluster] = await the.clusters('pool')
-  const name = cluster?.metadata.name ?? ''
+  const name = (await the.clusters('pool'))[0]?.metadata.name ?? ''
   const body = { metadata: { labels: { provider } } }
   await the.api.patch(ClusterDeployment, { name, namespace: place, type: 'merge', body })
   await untilBound(the, roles[1], place)

@@ -92,7 +92,7 @@ const get = (path: string, token?: string, headers: Record<string, string> = {})
 
 describe('in a cluster', () => {
   // FLEET-57
-  test('there is no look without a token: people are asked for one, programs are told', async () => {
+  test('attack: a stranger looks at pages, figures and streams without a token: people are asked for one, programs are told', async () => {
     const page = await get('/')
     expect(page.status).toBe(401)
     expect(page.headers.get('www-authenticate')).toBe('Bearer')

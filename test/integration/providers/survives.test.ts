@@ -246,9 +246,11 @@ describe('with the time hurried on', () => {
   let standby: string
 
   test('CLUSTER-73: a cluster that hangs while it stands by is replaced, and nothing of it is left', async () => {
-    const all = await untilRunning(2)
+    await sizes(1)
+    await untilRunning(1)
     await claim('mine')
     mine = await untilClaimed('mine')
+    const all = await untilRunning(2)
     standby = all.find((name) => name !== mine) ?? ''
     for (const name of all) await untilReached(name)
     const dead = await apiServerOf(standby)
@@ -257,7 +259,6 @@ describe('with the time hurried on', () => {
       async () => expect(await condition(standby, 'Unreachable')).toMatchObject({ status: 'True' }),
       PATIENCE,
     )
-    await sizes(1)
     await vi.waitFor(async () => {
       const names = (await deployments()).map(({ metadata }) => metadata.name)
       expect(names).toHaveLength(2)
