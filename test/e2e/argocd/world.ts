@@ -48,7 +48,7 @@ const CLUSTER = 'here'
 const ENVIRONMENT = 'dev'
 
 /** The Application of that environment. */
-const APPLICATION = `muster-${CLUSTER}`
+export const APPLICATION = `muster-${CLUSTER}`
 
 /** The folder of an Application. */
 const declaredIn = (name: string): string => `kustomize/declared/${ENVIRONMENT}/${name}`
