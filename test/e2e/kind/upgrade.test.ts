@@ -32,7 +32,7 @@ import { validations, writer } from './writer.ts'
 const MISSING =
   kindClusterMissing() ?? lastReleaseMissing() ?? (isDeep ? undefined : 'ten minutes: npm run test:deep has it')
 
-vi.setConfig({ testTimeout: 1_200_000 })
+vi.setConfig({ testTimeout: 1_800_000 })
 
 const IMAGE = 'quay.io/hyperfleet/muster'
 const OLD_TAG = 'last-release'
@@ -110,7 +110,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
         expect([phase, health?.status]).toEqual(['Succeeded', 'Healthy'])
         if (commit !== undefined) expect(syncResult?.revision).toBe(commit)
       },
-      { timeout: 600_000, interval: 1_000 },
+      { timeout: 900_000, interval: 1_000 },
     )
     await nodes.rolledOut(NAMESPACE)
   }
