@@ -30,7 +30,9 @@ const applicationState = ({ metadata, status = {} }: Named<ApplicationStatus>): 
     `${metadata.name}: ${sync?.status} on ${sync?.revision}, ${health?.status} ${health?.message ?? ''}`,
     `  the sync is ${operationState?.phase}: ${operationState?.message}`,
     ...(operationState?.syncResult?.resources ?? []).flatMap(({ kind, name, status: did, hookPhase, message }) =>
-      did === 'Synced' && hookPhase !== 'Failed' ? [] : [`  ${kind}/${name}: ${did} ${hookPhase ?? ''} ${message ?? ''}`],
+      did === 'Synced' && hookPhase !== 'Failed'
+        ? []
+        : [`  ${kind}/${name}: ${did} ${hookPhase ?? ''} ${message ?? ''}`],
     ),
     ...conditions.map(({ type, message }) => `  ${type}: ${message}`),
     ...resources.flatMap((one) =>
