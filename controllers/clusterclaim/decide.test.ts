@@ -10,6 +10,7 @@ const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
   deleting: false,
   marked: false,
   power: 'Running',
+  awaited: undefined,
   hibernationDesired: false,
   apiURL: 'https://one.example:6443',
   ...says,
@@ -19,7 +20,7 @@ const claim = (says: Partial<Observed> = {}): Observed => ({
   name: 'mine',
   deleting: false,
   spec: { clusterPoolName: 'pool', namespace: 'pool-1' },
-  pool: { limits: undefined, deleting: false },
+  pool: { limits: undefined, deleting: false, notReady: undefined },
   cluster: cluster(),
   ...says,
 })
@@ -101,6 +102,24 @@ test.each<[string, Partial<Observed>, string | undefined]>([
   expect(said && `${said.type} ${said.reason}`).toBe(expected)
 })
 
+test('CLAIM-12: a claim that waits says why its pool is not Ready, in one word', () => {
+  const pool = { limits: undefined, deleting: false, notReady: 'QuotaExceeded' }
+  expect(decide(claim({ ...WAITS, pool }), NOW).kstatus?.message).toBe(
+    'waits for a cluster of the pool pool, which says QuotaExceeded; status.queuePosition is its place',
+  )
+  expect(decide(claim(WAITS), NOW).kstatus?.message).toBe(
+    'waits for a cluster of the pool pool; status.queuePosition is its place',
+  )
+})
+
+test('CLAIM-12: one whose cluster wakes up says what the cluster awaits', () => {
+  const awaited = 'ClusterLocal: its provider gives no answer'
+  const { kstatus, conditions } = decide(claim({ cluster: cluster({ power: 'Resuming', awaited }) }), NOW)
+  const message = `the cluster is Resuming: ${awaited}`
+  expect(kstatus?.message).toBe(message)
+  expect(conditions).toContainEqual({ type: 'ClusterRunning', status: 'False', reason: 'Resuming', message })
+})
+
 describe('CLAIM-5: lifetime', () => {
   test.each([
     ['none at all', undefined, undefined, undefined, undefined],
@@ -115,7 +134,7 @@ describe('CLAIM-5: lifetime', () => {
   ] as const)('%s', (_what, own, byDefault, maximum, expected) => {
     const spec = { clusterPoolName: 'pool', namespace: 'pool-1', ...(own !== undefined && { lifetime: own as '1h' }) }
     const limits = { ...(byDefault && { default: byDefault }), ...(maximum && { maximum }) }
-    const decision = decide(claim({ spec, pool: { limits, deleting: false } }), NOW)
+    const decision = decide(claim({ spec, pool: { limits, deleting: false, notReady: undefined } }), NOW)
     expect(decision.lifetime).toBe(expected)
   })
 

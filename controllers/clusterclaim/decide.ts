@@ -12,9 +12,16 @@ export interface Observed {
   readonly deleting: boolean
   readonly spec: Pick<ClusterClaimSpec, 'clusterPoolName' | 'lifetime' | 'namespace'>
   /** Undefined when there is no pool of that name. */
-  readonly pool: { readonly limits: ClusterPoolSpec['claimLifetime']; readonly deleting: boolean } | undefined
+  readonly pool: ClaimsPool | undefined
   /** The cluster in the claim's namespace; undefined when there is none, or the claim waits. */
   readonly cluster: ClaimedCluster | undefined
+}
+
+interface ClaimsPool {
+  readonly limits: ClusterPoolSpec['claimLifetime']
+  readonly deleting: boolean
+  /** Why it is not Ready, in one word; undefined when it is. */
+  readonly notReady: string | undefined
 }
 
 export interface ClaimedCluster {
@@ -25,6 +32,8 @@ export interface ClaimedCluster {
   /** It was marked as done with. */
   readonly marked: boolean
   readonly power: string | undefined
+  /** What is awaited until it is as wanted, in the words of its own condition Ready; undefined when that is True. */
+  readonly awaited: string | undefined
   /** A user, or its `hibernateAfter`, wants it to sleep. */
   readonly hibernationDesired: boolean
   /** Of its API server, as far as it is known. */
@@ -158,7 +167,9 @@ const decideWaiting = (
     const reason = 'PoolNotFound'
     return decide('None', { type: 'Reconciling', reason, message }, [pendingCondition('True', reason, message)])
   }
-  const message = `waits for a cluster of the pool ${spec.clusterPoolName}; status.queuePosition is its place`
+  // The word alone: the sentence is for those who run the pool, and may read it.
+  const why = pool.notReady === undefined ? '' : `, which says ${pool.notReady}`
+  const message = `waits for a cluster of the pool ${spec.clusterPoolName}${why}; status.queuePosition is its place`
   return decide('None', { type: 'Reconciling', reason: 'NoClusters', message }, [])
 }
 
@@ -169,10 +180,11 @@ const summarizeCluster = (cluster: ClaimedCluster): KstatusSummary => {
   return { type: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
 }
 
-const powerCondition = ({ power }: ClaimedCluster): ConditionInput =>
-  power === 'Running'
-    ? runningCondition('True', 'Running', 'the cluster runs')
-    : runningCondition('False', 'Resuming', `the cluster is ${power ?? 'on the way'}`)
+const powerCondition = ({ power, awaited }: ClaimedCluster): ConditionInput => {
+  if (power === 'Running') return runningCondition('True', 'Running', 'the cluster runs')
+  const why = awaited === undefined ? '' : `: ${awaited}`
+  return runningCondition('False', 'Resuming', `the cluster is ${power ?? 'on the way'}${why}`)
+}
 
 const pendingCondition = (status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
   type: 'Pending',

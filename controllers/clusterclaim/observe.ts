@@ -5,6 +5,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Index } from '#operator/index.ts'
+import { type Condition, findCondition } from '#operator/model/conditions.ts'
 import type { ClaimedCluster, Observed } from './decide.ts'
 
 /** Where a claim looks up what it is about. */
@@ -33,7 +34,11 @@ export const observe = (claim: ClusterClaim, indexes: ClaimIndexes): ClaimObserv
     name: metadata.name,
     deleting: metadata.deletionTimestamp !== undefined,
     spec,
-    pool: pool && { limits: pool.spec.claimLifetime, deleting: pool.metadata.deletionTimestamp !== undefined },
+    pool: pool && {
+      limits: pool.spec.claimLifetime,
+      deleting: pool.metadata.deletionTimestamp !== undefined,
+      notReady: unready(pool.status?.conditions)?.reason,
+    },
     cluster: cluster && describeCluster(cluster),
   }
   return { observed, cluster }
@@ -56,9 +61,16 @@ const describeCluster = ({ metadata, spec, status }: ClusterDeployment): Claimed
     deleting: metadata.deletionTimestamp !== undefined,
     marked: isMarked(metadata.annotations),
     power: status?.powerState,
+    awaited: unready(status?.conditions)?.message || undefined,
     hibernationDesired: spec.powerState === 'Hibernating',
     apiURL: typeof status?.apiURL === 'string' ? status.apiURL : undefined,
   }
+}
+
+/** The condition Ready, unless it is True. */
+const unready = (conditions: readonly Condition[] = []): Condition | undefined => {
+  const ready = findCondition(conditions, 'Ready')
+  return ready?.status === 'True' ? undefined : ready
 }
 
 const isMarked = (annotations: Readonly<Record<string, string>> = {}): boolean =>

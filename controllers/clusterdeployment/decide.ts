@@ -3,7 +3,7 @@ import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/
 import { findCondition } from '#operator/model/conditions.ts'
 import { FAILING, LEFT_BEHIND } from './conditions.ts'
 import type { Decision, KstatusSummary, Observed, Step } from './decision.ts'
-import { attemptsLimit, countAttempts, describeLimit } from './install-attempts.ts'
+import { adapterProblems, attemptsLimit, countAttempts, describeLimit } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
@@ -239,7 +239,8 @@ const summarize = (
   if (quota !== undefined) return reconciling(QUOTA_EXCEEDED, `${quota}; tried again`)
   if (!installed) return reconciling('Provisioning', progress)
   if (!spec.installed) return reconciling('Installed', 'installed just now')
-  return reconciling(power === 'Resuming' || power === 'Stopping' ? power : 'Updating', progress)
+  const reason = power === 'Resuming' || power === 'Stopping' ? power : 'Updating'
+  return reconciling(reason, adapterProblems(record) ?? progress)
 }
 
 const attemptsExhausted = (

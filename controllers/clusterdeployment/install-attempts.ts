@@ -88,12 +88,17 @@ interface AdapterFailures {
 
 const NO_FAILURES: AdapterFailures = { failures: undefined, quota: undefined }
 
-/** In the adapters' words, about the present generation only. */
-const adapterFailures = (record: ClusterRecord): AdapterFailures => {
-  const reported = record.conditions.filter(
+/** What adapters say is wrong with the present generation, in their words; undefined when they say nothing of the kind. */
+export const adapterProblems = (record: ClusterRecord): string | undefined => describe(reportedFalse(record))
+
+const reportedFalse = (record: ClusterRecord): readonly RecordCondition[] =>
+  record.conditions.filter(
     ({ type, status, observedGeneration }) =>
       type.endsWith(ADAPTER_SUFFIX) && status === 'False' && observedGeneration === record.generation,
   )
+
+const adapterFailures = (record: ClusterRecord): AdapterFailures => {
+  const reported = reportedFalse(record)
   const isQuota = ({ reason }: RecordCondition) => reason === QUOTA_EXCEEDED
   return {
     failures: describe(reported.filter((condition) => !isQuota(condition))),

@@ -53,15 +53,49 @@ interface List<T> {
   readonly items: readonly T[]
 }
 
+/** What a kubelet says of its node. */
+interface Summary {
+  readonly node: { readonly nodeName: string; readonly memory: { readonly workingSetBytes: number } }
+  readonly pods: readonly {
+    readonly podRef: { readonly name: string }
+    readonly memory?: { readonly workingSetBytes?: number }
+  }[]
+}
+
+const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () => {
   let world: HostedWorld
   /** The claimed one: it has the name of its namespace. */
   let name: string
 
+  /** What this machine took: said at the end, judged by nothing. */
+  const figures: string[] = []
+
   beforeAll(async () => {
     world = await hostedWorld()
   }, 1_200_000)
-  afterAll(() => world?.[Symbol.asyncDispose]())
+  afterAll(async () => {
+    console.log(`Of ${SIZE} control planes as pods:\n${figures.join('\n')}`)
+    await world?.[Symbol.asyncDispose]()
+  })
+
+  const measure = async (what: string, work: () => Promise<void>): Promise<void> => {
+    const began = performance.now()
+    await work()
+    figures.push(`${what}: ${Math.round((performance.now() - began) / 1000)} s`)
+  }
+  const sayMemory = async (when: string): Promise<void> => {
+    const [node] = (await world.cluster.rest<List<{ metadata: { name: string } }>>('GET', '/api/v1/nodes')).items
+    const path = `/api/v1/nodes/${node?.metadata.name}/proxy/stats/summary`
+    const summary = await world.cluster.rest<Summary>('GET', path)
+    const each = summary.pods
+      .filter(({ podRef }) => podRef.name.endsWith('-control-plane-0'))
+      .map(({ memory }) => mib(memory?.workingSetBytes ?? 0))
+    figures.push(
+      `memory ${when}: ${each.join(', ')} MiB of its pods, ${mib(summary.node.memory.workingSetBytes)} MiB of the node`,
+    )
+  }
 
   const kubectl = (...args: readonly string[]) => world.cluster.kubectl(...args)
   const HIVE = '/apis/hive.openshift.io/v1'
@@ -81,7 +115,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     const [pool] = [load(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as { spec: object }]
     await world.apply([{ ...pool, spec: { ...pool.spec, size: SIZE, maxSize: SIZE, runningCount: SIZE } }])
     const ready = `--for=jsonpath={.status.ready}=${SIZE}`
-    await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
+    await measure('filled', async () => {
+      await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
+    })
+    await sayMemory('when filled')
     const namespaces = (
       await kubectl('get', 'clusterdeployments', '--all-namespaces', '--output=jsonpath={.items[*].metadata.namespace}')
     ).split(' ')
@@ -193,8 +230,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     )
     await untilPower('Hibernating')
     expect(await podsOf(name)).toEqual([])
-    await change({ powerState: 'Running' })
-    await untilPower('Running')
+    await measure('woken up', async () => {
+      await change({ powerState: 'Running' })
+      await untilPower('Running')
+    })
     expect(await kept()).toBe('me')
   })
 
@@ -230,6 +269,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
   })
 
   test('no container was ever ended for want of memory, or began again', async () => {
+    await sayMemory('at the end')
     const { items } = await world.cluster.rest<List<Pod>>('GET', '/api/v1/pods?labelSelector=hosted-cluster')
     for (const pod of items) expect(containersOf(pod).map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
   })

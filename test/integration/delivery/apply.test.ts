@@ -186,7 +186,7 @@ describe('on a cluster for production', () => {
     await acceptsTwice('kustomize/samples')
   })
 
-  test('its namespace admits every pod of it and of the sample tasks, and none that is not restricted', async () => {
+  test('attack: a pod in its namespace is root, privileged, or has what the node has; it admits every pod of it and of the sample tasks, and none of these', async () => {
     const built = await Promise.all([prod, 'kustomize/samples'].map((folder) => kubectl('kustomize', folder)))
     const objects = built.flatMap(({ stdout }) => loadAll(stdout) as Manifest[])
     const pods = objects.flatMap((object) => podOf(object) ?? podsOfTask(object))
@@ -199,7 +199,33 @@ describe('on a cluster for production', () => {
         spec,
       })
     for (const pod of pods) await create(pod)
-    const plain = { containers: [{ name: 'one', image: 'one' }] }
-    await expect(create(plain)).rejects.toThrow('violates PodSecurity')
+    const restricted = {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'one',
+          image: 'one',
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    }
+    await create(restricted)
+    const [container] = restricted.containers
+    const withContext = (more: object) => ({
+      ...restricted,
+      containers: [{ ...container, securityContext: { ...container?.securityContext, ...more } }],
+    })
+    const attacks = [
+      { containers: [{ name: 'one', image: 'one' }] },
+      withContext({ runAsUser: 0 }),
+      withContext({ runAsNonRoot: false }),
+      withContext({ privileged: true, allowPrivilegeEscalation: true }),
+      withContext({ capabilities: { add: ['NET_ADMIN'] } }),
+      { ...restricted, hostNetwork: true },
+      { ...restricted, hostPID: true },
+      { ...restricted, volumes: [{ name: 'node', hostPath: { path: '/' } }] },
+    ]
+    for (const attack of attacks)
+      await expect(create(attack), JSON.stringify(attack)).rejects.toThrow('violates PodSecurity')
   })
 })

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ensureCertificates, leafFile } from '#hack/local-clusters/certificates.ts'
 import type { ClusterView } from '#hack/local-clusters/cluster.ts'
+import { accepts } from '#hack/process/ports.ts'
 import {
   clientOf,
   namespacesOf,
@@ -156,6 +157,8 @@ test('CLUSTER-75: an API server that is killed at any moment, of its start, of i
       killed.add(pid)
     }, PATIENCE)
   await kill()
+  // It has begun, and is not ready.
+  await vi.waitFor(async () => expect(await accepts(Number(new URL(made.server).port))).toBe(true), PATIENCE)
   await kill()
   const { kubeconfig } = await world.until('mortal', 'Running')
   const configMaps = { namespace: 'default', body: { metadata: { name: 'kept' }, data: { by: 'the test' } } }

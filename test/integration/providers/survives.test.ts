@@ -246,9 +246,11 @@ describe('with the time hurried on', () => {
   let standby: string
 
   test('CLUSTER-73: a cluster that hangs while it stands by is replaced, and nothing of it is left', async () => {
-    const all = await untilRunning(2)
+    await sizes(1)
+    await untilRunning(1)
     await claim('mine')
     mine = await untilClaimed('mine')
+    const all = await untilRunning(2)
     standby = all.find((name) => name !== mine) ?? ''
     for (const name of all) await untilReached(name)
     const dead = await apiServerOf(standby)
@@ -257,7 +259,6 @@ describe('with the time hurried on', () => {
       async () => expect(await condition(standby, 'Unreachable')).toMatchObject({ status: 'True' }),
       PATIENCE,
     )
-    await sizes(1)
     await vi.waitFor(async () => {
       const names = (await deployments()).map(({ metadata }) => metadata.name)
       expect(names).toHaveLength(2)
@@ -300,6 +301,27 @@ describe('with the time hurried on', () => {
       namespace: 'default',
     })
     expect(data).toEqual({ by: 'the claimant' })
+  })
+
+  test('CLUSTER-76: one that is to wake up while its provider gives no answer says so, and so does its claim; then it wakes up', async () => {
+    const power = (powerState: string) =>
+      world.plane.rest('PATCH', `${HIVE}/namespaces/${mine}/clusterdeployments/${mine}`, { spec: { powerState } })
+    const untilPower = (state: string) =>
+      vi.waitFor(async () => expect((await deployment(mine)).status?.powerState).toBe(state), PATIENCE)
+    await power('Hibernating')
+    await untilPower('Hibernating')
+    before.decide(() => 'drop')
+    await power('Running')
+    const message = expect.stringMatching(/ClusterLocal: cluster can't be .*: (GET|PATCH) \S+ got no answer/)
+    await vi.waitFor(async () => {
+      expect(await condition(mine, 'Ready')).toMatchObject({ status: 'False', reason: 'Resuming', message })
+      const path = `${HIVE}/namespaces/${world.namespace}/clusterclaims/mine`
+      const { status } = await get<ClusterDeployment>(path)
+      expect(findCondition(status?.conditions, 'ClusterRunning')).toMatchObject({ status: 'False', message })
+    }, PATIENCE)
+    before.decide(() => 'pass')
+    await untilPower('Running')
+    await untilReached(mine)
   })
 
   test('CLUSTER-74: a kubeconfig whose certificate was renewed comes to the Secret by itself, before the former one ends', async () => {
