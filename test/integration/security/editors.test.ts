@@ -163,6 +163,19 @@ test('attack: the author of a task has its account write or delete where Muster 
 })
 
 // ADAPTER-133
+test('what a task applied where Muster is, before that was refused, can be deleted, and nothing else there', async () => {
+  const mighty = '--as=system:serviceaccount:hyperfleet-tasks:mighty'
+  for (const name of ['older', 'of-muster'])
+    await cluster.kubectl('create', 'configmap', name, `--namespace=${NAMESPACE}`)
+  await cluster.kubectl('label', 'configmap', 'older', 'muster.dev/adapter=former', `--namespace=${NAMESPACE}`)
+  const remove = (name: string) => cluster.kubectl('delete', 'configmap', name, `--namespace=${NAMESPACE}`, mighty)
+  await expect(remove('of-muster')).rejects.toThrow('apply nothing in')
+  const label = ['label', 'configmap', 'of-muster', 'muster.dev/adapter=former', `--namespace=${NAMESPACE}`, mighty]
+  await expect(cluster.kubectl(...label)).rejects.toThrow('apply nothing in')
+  await remove('older')
+})
+
+// ADAPTER-133
 test('an administrator who means it lets the account of a task write where Muster is', async () => {
   const account = 'hyperfleet-tasks:meant'
   await cluster.kubectl('create', 'serviceaccount', 'meant', '-n', 'hyperfleet-tasks')
