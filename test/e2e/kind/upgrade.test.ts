@@ -30,7 +30,7 @@ import { NAMESPACE, type Pod } from './world.ts'
 import { validations, writer } from './writer.ts'
 
 const MISSING =
-  kindClusterMissing() ?? lastReleaseMissing() ?? (isDeep ? undefined : 'ten minutes: npm run test:deep has it')
+  kindClusterMissing() ?? lastReleaseMissing() ?? (isDeep ? undefined : 'over half an hour: npm run test:deep has it')
 
 vi.setConfig({ testTimeout: 1_800_000 })
 
