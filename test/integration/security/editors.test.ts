@@ -107,22 +107,10 @@ test('attack: the author of a task has its account write or delete where Muster 
   const [tasks, work] = ['hyperfleet-tasks', 'hyperfleet-work']
   await cluster.kubectl('create', 'serviceaccount', 'mighty', '-n', tasks)
   // More than a task should have: the policy is to hold all the same.
-  for (const role of ['admin', 'muster-editor'])
-    await cluster.kubectl(
-      'create',
-      'clusterrolebinding',
-      `mighty-${role}`,
-      `--clusterrole=${role}`,
-      `--serviceaccount=${tasks}:mighty`,
-    )
   await cluster.kubectl('create', 'clusterrole', 'labels', '--verb=get,patch,delete', '--resource=namespaces')
-  await cluster.kubectl(
-    'create',
-    'clusterrolebinding',
-    'labels',
-    '--clusterrole=labels',
-    `--serviceaccount=${tasks}:mighty`,
-  )
+  const subject = `--serviceaccount=${tasks}:mighty`
+  for (const role of ['admin', 'muster-editor', 'labels'])
+    await cluster.kubectl('create', 'clusterrolebinding', `mighty-${role}`, `--clusterrole=${role}`, subject)
   const as = (account: string, ...args: readonly string[]): Promise<string> =>
     cluster
       .kubectl(...args, `--as=system:serviceaccount:${tasks}:${account}`, '--dry-run=server')
