@@ -25,6 +25,7 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-cluster-local': LINES.taskNamespaces,
   'muster-finalizers': LINES.steps,
   'muster-pool-admins': LINES.claimGroups,
+  'muster-pool-bindings': LINES.poolBindings,
   'muster-rollout-approvers': LINES.steps,
   'muster-rollout-steps': LINES.steps,
   'muster-task-accounts': LINES.taskAccount,

@@ -5,6 +5,7 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 import { ApiError, isAlreadyExists, isConflict, isNotFound, NetworkError } from '#operator/index.ts'
 import {
   copiedSecretManifest,
@@ -94,7 +95,14 @@ const createParts = async (context: ExecuteContext, creation: Creation): Promise
   const roles = (context.objects.providerRoles ?? []).filter(
     ({ provider }) => provider === pool.spec.labels?.[PROVIDER_LABEL],
   )
-  for (const role of roles) await bindProvider(context, { namespace: namespace.metadata.name, role, there: undefined })
+  for (const role of roles) {
+    try {
+      await bindProvider(context, { namespace: namespace.metadata.name, role, there: undefined })
+    } catch (error) {
+      // Any author of ClusterRoles may write one that pools may not bind. The next pass tries it again, and tells.
+      if (!isForbidden(error)) throw error
+    }
+  }
   await requirePool(context)
   if (customization !== undefined) await requireLease(context, customization, cluster)
   try {

@@ -1,10 +1,19 @@
 /** Accounts that have nothing to do with Muster, beside an install as it is shipped: what they reach of it by the API server. */
+import { glob, readFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { customKinds } from '#apis/kinds.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
 const NAMESPACE = 'hyperfleet-system'
+/** Of the administrator of the HyperFleet API, and the account's name. */
+const ADMIN = 'hyperfleet-admin'
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+}
 
 let cluster: OwnControlPlane
 
@@ -14,6 +23,8 @@ beforeAll(async () => {
   await cluster.kubectl('apply', '--server-side', '-f', 'manifests/install.yaml')
   await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
   await cluster.kubectl('apply', '--server-side', '-k', 'kustomize/samples/tasks')
+  for (const file of ['namespace', 'account'])
+    await cluster.kubectl('apply', '--server-side', '-f', `kustomize/components/api-admin/${file}.yaml`)
   for (const name of ['stranger', 'editor']) await cluster.kubectl('create', 'serviceaccount', name, '-n', 'default')
   await cluster.kubectl(
     'create',
@@ -133,11 +144,17 @@ test('attack: the author of a task has its account write or delete where Muster 
     ['create', 'serviceaccount', 'another-adapter', `--namespace=${tasks}`],
     ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=privileged', '--overwrite'],
     ['delete', 'namespace', NAMESPACE],
+    job(ADMIN),
+    ['delete', 'namespace', ADMIN],
+    ['label', 'namespace', work, 'pod-security.kubernetes.io/enforce=privileged', '--overwrite'],
   ]
   for (const attack of attacks) {
     const answer = await as('mighty', ...attack)
     expect({ attack, answer }).toEqual({ attack, answer: expect.stringContaining('apply nothing in') })
   }
+  const token = ['create', 'token', ADMIN, `--namespace=${ADMIN}`, '--audience=hyperfleet-api']
+  const asMighty = cluster.kubectl(...token, `--as=system:serviceaccount:${tasks}:mighty`)
+  await expect(asMighty).rejects.toThrow('apply nothing in')
   for (const attack of [config('default'), ['label', 'namespace', 'default', 'a=b']])
     expect({ attack, answer: await as('mighty', ...attack) }).toEqual({ attack, answer: 'allowed' })
   // The accounts of the samples, which are there to try things out with.
@@ -161,6 +178,20 @@ test('what a task applied where Muster is, before that was refused, can be delet
   const label = ['label', 'configmap', 'of-muster', 'muster.dev/adapter=former', `--namespace=${NAMESPACE}`, mighty]
   await expect(cluster.kubectl(...label)).rejects.toThrow('apply nothing in')
   await remove('older')
+})
+
+// ADAPTER-133
+test('no namespace that comes with Muster is left out of what tasks apply nothing in', async () => {
+  const files = await Array.fromAsync(glob('kustomize/{base,components}/**/*.yaml'))
+  const manifests = await Promise.all(files.map(async (file) => loadAll(await readFile(file, 'utf8')) as Manifest[]))
+  const namespaces = manifests.flat().filter((manifest) => manifest?.kind === 'Namespace')
+  expect(namespaces.length).toBeGreaterThan(3)
+  const labels = 'pod-security.kubernetes.io/enforce=privileged'
+  for (const { metadata } of namespaces) {
+    const label = ['label', 'namespace', metadata.name, labels, '--overwrite', '--dry-run=server']
+    const asTask = cluster.kubectl(...label, '--as=system:serviceaccount:hyperfleet-tasks:mighty')
+    await expect(asTask).rejects.toThrow('apply nothing in')
+  }
 })
 
 // ADAPTER-133
