@@ -51,7 +51,8 @@ describe.for(PROVIDERS)('CLUSTER-64: the account of $label', ({ label, account }
   })
 })
 
-test('POOL-85: attack: who has taken over the manager of pools lets themselves in as a provider, where Muster is, elsewhere, or beside a cluster', async () => {
+// POOL-85
+test('attack: who has taken over the manager of pools lets themselves in as a provider, where Muster is, elsewhere, or beside a cluster', async () => {
   const bind = (place: string, subject: string) =>
     pools.cluster.kubectl(
       'create',
@@ -74,7 +75,8 @@ test('POOL-85: attack: who has taken over the manager of pools lets themselves i
   await bind(beside, account)
 })
 
-test('POOL-85: attack: a person who may write ClusterRoles of what they have makes one for a provider, which pools may not bind; its clusters are made all the same', async () => {
+// POOL-85
+test('attack: a person who may write ClusterRoles of what they have makes one for a provider, which pools may not bind; its clusters are made all the same', async () => {
   const { cluster } = pools
   const user = '--user=dev'
   const rights = '--resource=clusterroles.rbac.authorization.k8s.io'
