@@ -41,9 +41,11 @@ const writeDocument = async (report: BenchReport): Promise<void> => {
   await writeFile(DOCUMENT, withBlock(await readFile(DOCUMENT, 'utf8'), report.bench, markdownReport(report)))
 }
 
-const benchOf = (name: string): Bench => {
-  const bench = catalogue.find((candidate) => candidate.name === name)
-  if (bench !== undefined) return bench
+/** The one of the name, else all whose names begin with it: `scale` is `scale-api`, `scale-fleet` and so on. */
+const benchesOf = (name: string): readonly Bench[] => {
+  const exact = catalogue.filter((candidate) => candidate.name === name)
+  const group = catalogue.filter((candidate) => candidate.name.startsWith(`${name}-`))
+  if (exact.length + group.length > 0) return exact.length > 0 ? exact : group
   const names = catalogue.map((candidate) => candidate.name)
   const close = nearest(name, names)
   const instead = close === undefined ? `one of ${names.join(', ')}` : `"${close}" (--list shows all)`
@@ -69,7 +71,7 @@ interface Options {
 
 const command = new Command('npm run bench --')
   .description('Measures what docs/benchmarks.md promises, beside comparable programs in the same run.')
-  .argument('[names...]', 'benches to run, all when none is named')
+  .argument('[names...]', 'benches to run, or the beginning of their names (scale); all when none is named')
   .option(
     '--size <share>',
     'how much of what each bench of the API is about there is, for a small machine',
@@ -88,7 +90,7 @@ if (list) {
   for (const { name, summary } of catalogue) console.log(`${name.padEnd(20)} ${summary}`)
   process.exit(0)
 }
-const chosen = command.args.length === 0 ? catalogue : command.args.map(benchOf)
+const chosen = command.args.length === 0 ? catalogue : command.args.flatMap(benchesOf)
 
 const reports: BenchReport[] = []
 for (const bench of chosen) {

@@ -7,7 +7,6 @@ import { clusters } from './clusters/clusters.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
 import { fleetSigning } from './fleet/signing.ts'
-import { fleetSimulation } from './fleet/simulation.ts'
 import { pool } from './pool/pool.ts'
 import { cache } from './runtime/cache.ts'
 import { idle } from './runtime/idle.ts'
@@ -15,6 +14,11 @@ import { latency } from './runtime/latency.ts'
 import { restart } from './runtime/restart.ts'
 import { start } from './runtime/start.ts'
 import { throughput } from './runtime/throughput.ts'
+import { scaleApi } from './scale/api.ts'
+import { scaleFleet } from './scale/fleet.ts'
+import { scaleReplicas } from './scale/replicas.ts'
+import { scaleShards } from './scale/shards.ts'
+import { scaleSimulation } from './scale/simulation.ts'
 import { sentinelPolling } from './sentinel/polling.ts'
 import { sentinelStream } from './sentinel/stream.ts'
 
@@ -37,6 +41,10 @@ export const catalogue: readonly Bench[] = [
   pool,
   clusters,
   fleet,
-  fleetSimulation,
   fleetSigning,
+  scaleApi,
+  scaleReplicas,
+  scaleShards,
+  scaleFleet,
+  scaleSimulation,
 ]

@@ -7,6 +7,7 @@ import type { Figure } from '../report/row.ts'
 import { createFleet } from './fleet.ts'
 import { type Ground, onPostgres } from './ground.ts'
 import { type Call, IN_FLIGHT } from './load.ts'
+import { statementsOf } from './statements.ts'
 
 const GROUPS = 10
 const CLAIMS_PER_GROUP = 10
@@ -77,11 +78,7 @@ const count = async (
   state: string,
   requests: Readonly<Record<string, (n: number) => Call>>,
 ): Promise<Figure[]> => {
-  const statements = async (): Promise<number> => {
-    const text = await (await fetch(`${server.metricsUrl}/metrics`)).text()
-    const counts = text.matchAll(/^hyperfleet_db_query_duration_seconds_count\{.*\} (\d+)$/gm)
-    return counts.reduce((sum, [, value]) => sum + Number(value), 0)
-  }
+  const statements = (): Promise<number> => statementsOf(server)
   await sleep(QUIET_MS / 5)
   const [quietAt, quiet] = [moment(), await statements()]
   await sleep(QUIET_MS)

@@ -8,22 +8,27 @@ export interface Watchers {
   close(): void
 }
 
-/** Opens so many streams; resolves when all have had their first bytes. */
-export const openWatchers = async (url: string, path: string, count: number): Promise<Watchers> => {
+/** Opens so many streams; resolves when all have had their first bytes. @param each of a caller, which is told by its address on the loopback */
+export const openWatchers = async (url: string, path: string, count: number, each = count): Promise<Watchers> => {
   const requests: ClientRequest[] = []
   let waiting: { readonly text: Buffer; missing: number; readonly done: () => void } | undefined
 
   const open = async (): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const request = get(`${url}/api/hyperfleet/v1${path}`, { agent: false }, (response: IncomingMessage) => {
-      if (response.statusCode !== 200) reject(new Error(`a watch was answered ${response.statusCode}`))
-      response.on('data', (bytes: Buffer) => {
-        resolve()
-        if (waiting?.text === undefined || !bytes.includes(waiting.text)) return
-        waiting.missing -= 1
-        if (waiting.missing === 0) waiting.done()
-      })
-    })
+    const localAddress = `127.0.0.${1 + Math.floor(requests.length / each)}`
+    const request = get(
+      `${url}/api/hyperfleet/v1${path}`,
+      { agent: false, localAddress },
+      (response: IncomingMessage) => {
+        if (response.statusCode !== 200) reject(new Error(`a watch was answered ${response.statusCode}`))
+        response.on('data', (bytes: Buffer) => {
+          resolve()
+          if (waiting?.text === undefined || !bytes.includes(waiting.text)) return
+          waiting.missing -= 1
+          if (waiting.missing === 0) waiting.done()
+        })
+      },
+    )
     request.on('error', reject)
     requests.push(request)
     await promise

@@ -1,98 +1,27 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { load as parseYaml } from 'js-yaml'
-import { request } from 'undici'
-import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { freePort } from '#hack/process/ports.ts'
-import type { Resource } from '#operator/model/resource.ts'
-import { startNats } from '#test/harness/servers.ts'
 import type { Bench } from '../definition.ts'
 import { moment } from '../load/moment.ts'
-import { type MusterProcess, startMuster } from '../program.ts'
-import { openStage, type Stage } from '../stage.ts'
-import { openDevices } from './devices.ts'
+import { openFleet } from './ground.ts'
 
 const DEVICES = 10_000
 const DEPLOYMENTS = 100
 /** A restart that writes anything does so at once. */
 const QUIET_MS = 10_000
-const DEADLINE_MS = 900_000
-
-const CRDS = join(import.meta.dirname, '../../../manifests/crds')
-
-const install = async (stage: Stage, plural: string, resource: Resource): Promise<void> =>
-  stage.install(parseYaml(await readFile(join(CRDS, `fleet.nationtech.io_${plural}.yaml`), 'utf8')) as object, resource)
-
-interface Operator extends AsyncDisposable {
-  readonly process: MusterProcess
-  /** Waits until it holds, but not for an operator that has ended. */
-  until(holds: () => Promise<boolean>, interval?: number): Promise<void>
-  /** The sum of a counter over its labels that begin so. */
-  metric(line: string): Promise<number>
-}
-
-const startOperator = async (stage: Stage, natsUrl: string): Promise<Operator> => {
-  const [metrics, probe] = [await freePort(), await freePort()]
-  const read = async (): Promise<readonly string[]> => {
-    const { body } = await request(`http://127.0.0.1:${metrics}/metrics`)
-    return (await body.text()).split('\n')
-  }
-  const process = await startMuster({
-    args: [
-      'manager',
-      '--controllers=fleet',
-      `--nats-url=${natsUrl}`,
-      '--device-labels=group',
-      `--metrics-bind-address=127.0.0.1:${metrics}`,
-      `--health-probe-bind-address=127.0.0.1:${probe}`,
-      '--log-level=warn',
-    ],
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
-    env: { KUBECONFIG: stage.kubeconfig, MUSTER_NAMESPACE: '' },
-    deployedAs: 'fleet',
-  })
-  return {
-    process,
-    until: (holds, interval = 250) => process.until(holds, { timeout: DEADLINE_MS, interval }),
-    metric: async (line) => {
-      const lines = (await read()).filter((one) => one.startsWith(line))
-      return lines.reduce((sum, one) => sum + Number(one.split(' ').at(-1)), 0)
-    },
-    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
-  }
-}
 
 export const fleet: Bench = {
   name: 'fleet',
   summary: `The fleet operator, bundled, with ${DEVICES.toLocaleString('en')} devices and ${DEPLOYMENTS} Deployments of 100 devices each: cold start until Converged, memory, what a restart and a label change write.`,
   run: async ({ say, note }) => {
-    await using stage = await openStage(say)
-    await using nats = await startNats()
-    await install(stage, 'deployments', Deployment)
-    await install(stage, 'devices', Device)
-    const first = await startOperator(stage, nats.url)
-    await using devices = await openDevices(stage, nats.url, DEVICES, DEPLOYMENTS)
-    say(`${DEVICES} devices enter`)
-    await devices.declare()
-    await devices.enter()
-    await first.until(async () => (await devices.written()) >= DEVICES)
-    await devices.answer()
-    say('waiting until nothing more is written')
-    await first.until(async () => {
-      const before = await first.metric('muster_fleet_status_writes_total')
-      await sleep(5_000)
-      return before > DEVICES && (await first.metric('muster_fleet_status_writes_total')) === before
-    })
+    await using ground = await openFleet({ devices: DEVICES, deployments: DEPLOYMENTS }, say)
+    const { devices } = ground
+    const first = await ground.operate()
+    await ground.settle(first)
     const seeded = first.process.usage()
     await first[Symbol.asyncDispose]()
 
     say('a cold start')
     const written = await devices.written()
-    await using second = await startOperator(stage, nats.url)
+    await using second = await ground.operate()
     await sleep(QUIET_MS)
     const rewritten = (await devices.written()) - written
     const restarted = second.process.usage()

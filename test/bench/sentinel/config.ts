@@ -8,7 +8,7 @@ import { moment } from '../load/moment.ts'
 import type { Stage } from '../stage.ts'
 
 const CRD = join(import.meta.dirname, '../../../manifests/crds/hyperfleet.redhat.com_sentinelconfigs.yaml')
-const LOCATION = { namespace: 'default', name: 'bench' }
+const NAMESPACE = 'default'
 /** Nothing falls due by time during a bench. */
 const NEVER = '12h'
 const DEADLINE_MS = 600_000
@@ -21,23 +21,30 @@ export const installKind = async (stage: Stage): Promise<void> => {
 /** Creates the kind and one SentinelConfig that owns all clusters of an API and finds nothing due but news. */
 export const createConfig = async (stage: Stage, url: string): Promise<void> => {
   await installKind(stage)
-  await stage.server.request('POST', pathOf(SentinelConfig, { namespace: LOCATION.namespace }), {
+  await createShard(stage, url, { name: 'bench' })
+}
+
+interface Shard {
+  readonly name: string
+  /** All clusters without it. */
+  readonly autoShard?: { readonly shards: number; readonly index: number }
+}
+
+/** Creates a SentinelConfig that finds nothing due but news. */
+export const createShard = async (stage: Stage, url: string, { name, autoShard }: Shard): Promise<void> => {
+  await stage.server.request('POST', pathOf(SentinelConfig, { namespace: NAMESPACE }), {
     apiVersion: apiVersionOf(SentinelConfig),
     kind: SentinelConfig.kind,
-    metadata: LOCATION,
-    spec: { resourceType: 'clusters', backoffNotReady: NEVER, backoffReady: NEVER, hyperfleetAPI: { url } },
+    metadata: { name },
+    spec: { resourceType: 'clusters', backoffNotReady: NEVER, backoffReady: NEVER, hyperfleetAPI: { url }, autoShard },
   })
 }
 
-/** Resolves when the Sentinel has pulsed so many resources, as its status says. */
+/** Resolves when the Sentinels have pulsed so many resources together, as their statuses say. */
 export const untilPulsed = async (stage: Stage, count: number): Promise<void> => {
   const deadline = moment() + DEADLINE_MS
   for (;;) {
-    const config = (await stage.server.request('GET', pathOf(SentinelConfig, LOCATION))) as KubeObject<
-      unknown,
-      { pulses?: number; lastError?: string }
-    >
-    const { pulses = 0, lastError } = config.status ?? {}
+    const { pulses, lastError } = sumOf(await configs(stage))
     if (pulses >= count) return
     if (moment() > deadline) {
       throw new Error(
@@ -47,3 +54,18 @@ export const untilPulsed = async (stage: Stage, count: number): Promise<void> =>
     await sleep(500)
   }
 }
+
+/** How often the Sentinels have pulsed together, as their statuses say. */
+export const pulsesOf = async (stage: Stage): Promise<number> => sumOf(await configs(stage)).pulses
+
+type Config = KubeObject<unknown, { pulses?: number; lastError?: string }>
+
+const configs = async ({ server }: Stage): Promise<readonly Config[]> => {
+  const list = await server.request('GET', pathOf(SentinelConfig, { namespace: NAMESPACE }))
+  return (list as { readonly items: readonly Config[] }).items
+}
+
+const sumOf = (all: readonly Config[]): { readonly pulses: number; readonly lastError: string | undefined } => ({
+  pulses: all.reduce((sum, { status }) => sum + (status?.pulses ?? 0), 0),
+  lastError: all.map(({ status }) => status?.lastError).find((error) => error !== undefined),
+})

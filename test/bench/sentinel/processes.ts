@@ -6,12 +6,13 @@ import type { Stage } from '../stage.ts'
 /** The HyperFleet API on an empty embedded database. */
 export const startApi = (stage: Stage): Promise<MusterProcess> => startApiProcess(stage.folder)
 
-/** A manager that runs the Sentinel alone, for all namespaces. */
-export const startSentinel = async (stage: Stage): Promise<MusterProcess> => {
+/** A manager that runs the Sentinel alone, for all namespaces. @param config The name of its SentinelConfig; all when undefined. */
+export const startSentinel = async (stage: Stage, config?: string): Promise<MusterProcess> => {
   const probe = await freePort()
   const args = [
     'manager',
     '--controllers=sentinel',
+    ...(config === undefined ? [] : [`--config=${config}`]),
     '--metrics-bind-address=0',
     `--health-probe-bind-address=127.0.0.1:${probe}`,
     '--log-level=warn',

@@ -15,8 +15,8 @@ const FLAT: Figure['target'] = { of: 'ratio', atMost: 1.5 }
 const KIB = 1_024
 
 /** Without NATS and Kubernetes, and so without the sizes that a machine has room for. */
-export const fleetSimulation: Bench = {
-  name: 'fleet-simulation',
+export const scaleSimulation: Bench = {
+  name: 'scale-simulation',
   summary: `What the fleet operator knows, without any I/O, with ${SIZES.map((size) => size.toLocaleString('en')).join(', ')} devices and ${DEPLOYMENTS} Deployments, one of them for each device: memory of a device, and the CPU that an event takes until what follows from it is decided.`,
   run: async ({ say, note, sized }) => {
     // V8 compiles what runs often: the first fleet would pay for all.
