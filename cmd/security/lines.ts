@@ -38,6 +38,10 @@ export const LINES = {
     role: 'GitOps committer of a declared folder',
     mustNot: 'get rights, pods, Secrets, objects of Argo CD, or another namespace',
   },
+  commits: {
+    role: 'GitOps committer of a declared folder',
+    mustNot: 'let a rollout go on, take a finalizer of Muster off, or take a cluster for a claim',
+  },
   tenant: { role: 'API tenant', mustNot: 'write, or see others’ records, by a role that every token has' },
   defences: { role: 'namespace editor', mustNot: 'take away what holds others' },
   pods: { role: 'program in a pod of Muster', mustNot: 'be root, write its files, or reach the node' },

@@ -23,6 +23,8 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-cluster-api': LINES.taskNamespaces,
   'muster-cluster-hosted': LINES.taskNamespaces,
   'muster-cluster-local': LINES.taskNamespaces,
+  'muster-declared': LINES.commits,
+  'muster-declared-replacements': LINES.commits,
   'muster-finalizers': LINES.steps,
   'muster-pool-admins': LINES.claimGroups,
   'muster-pool-bindings': LINES.poolBindings,

@@ -1,10 +1,12 @@
-import { cp } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
+import type { KubeObject } from '#operator/index.ts'
 import type { GroundSuite } from '#test/harness/ground/provider.ts'
 import { REPOSITORY, readPage } from '#test/integration/docs/page.ts'
 import { runPage } from '#test/integration/docs/shell.ts'
@@ -274,6 +276,126 @@ spec:
       { ...binding, metadata: meta('attack-argocd', 'argocd') },
       { ...binding, metadata: meta('attack-kube', 'kube-system') },
     ])
+  })
+
+  /** GITOPS-38: by each way in which Argo CD writes, which the committer chooses by an annotation. */
+  test('attack: a committer of a declared folder approves rollouts, has finalizers taken away, and takes a cluster for a claim', {
+    timeout: 400_000,
+  }, async () => {
+    const APPROVAL = 'fleet.nationtech.io/approve-batch'
+    const OPTIONS = 'argocd.argoproj.io/sync-options'
+    const FINALIZERS = ['fleet.nationtech.io/finalizer']
+    const ways: Readonly<Record<string, object>> = {
+      applied: {},
+      patched: { [OPTIONS]: 'ServerSideApply=false' },
+      replaced: { [OPTIONS]: 'Replace=true' },
+      // What a person has applied beside Git, Argo CD first applies in the name of that person's tool.
+      adopted: {},
+    }
+    const program = (name: string, annotations: object) => ({
+      apiVersion: 'fleet.nationtech.io/v1alpha1',
+      kind: 'Deployment',
+      metadata: { name, namespace: NAMESPACE, annotations },
+      spec: {
+        targetSelector: { matchLabels: { role: 'none' } },
+        score: { type: 'Process', data: { command: ['true'] } },
+      },
+    })
+    const programs = (more: object) => Object.keys(ways).map((name) => program(name, more))
+    const claim = (spec: object) => ({
+      apiVersion: 'hive.openshift.io/v1',
+      kind: 'ClusterClaim',
+      metadata: { name: 'taking', namespace: NAMESPACE },
+      spec: { clusterPoolName: 'edge', ...spec },
+    })
+    const folder = (name: string, objects: readonly object[]) => ({
+      [inDeclared(name, 'kustomization.yaml')]: 'resources:\n  - objects.yaml\n',
+      [inDeclared(name, 'objects.yaml')]: objects.map((object) => JSON.stringify(object)).join('\n---\n'),
+    })
+    const gone = (name: string) => ({
+      [inDeclared(name, 'kustomization.yaml')]: undefined,
+      [inDeclared(name, 'objects.yaml')]: undefined,
+    })
+    const read = (kind: string, name: string) =>
+      world.cluster
+        .kubectl('get', kind, name, `--namespace=${NAMESPACE}`, '--output=json')
+        .then((text) => JSON.parse(text) as KubeObject<{ namespace?: string }>)
+    const PROGRAM = 'deployments.fleet.nationtech.io'
+    const deployment = (name: string) => read(PROGRAM, name)
+    const onDeployment = (verb: string, name: string, ...rest: readonly string[]) =>
+      world.cluster.kubectl(verb, PROGRAM, name, `--namespace=${NAMESPACE}`, ...rest)
+    const patch = (name: string, change: object) =>
+      onDeployment('patch', name, '--type=merge', `--patch=${JSON.stringify(change)}`)
+    /** What the sync of this commit said of each of so many objects. */
+    const words = (application: string, commit: string, count: number): Promise<string> =>
+      vi.waitFor(async () => {
+        const { syncResult } = (await world.application(declared(application)))?.operationState ?? {}
+        const done = (syncResult?.resources ?? []).filter(({ status }) => status !== undefined)
+        if (syncResult?.revision !== commit || done.length < count)
+          throw new Error(`${application} is not through with ${commit}: ${JSON.stringify(syncResult)}`)
+        return done.map(({ name, message }) => `${name}: ${message}`).join('\n')
+      }, PATIENCE)
+
+    const first = await world.git.commit('Programs, and a claim', {
+      ...folder('approving', programs({})),
+      ...folder('taking', [claim({})]),
+    })
+    for (const application of ['approving', 'taking']) await world.applied(declared(application), first)
+    // As their operator does, which does not run here.
+    for (const name of Object.keys(ways)) await patch(name, { metadata: { finalizers: FINALIZERS } })
+
+    const file = join(await temporaryFolder('adopted'), 'object.json')
+    await writeFile(file, JSON.stringify(program('adopted', {})))
+    await world.cluster.kubectl('apply', `--filename=${file}`)
+
+    const attack = await world.git.commit('Let it go on', {
+      ...folder(
+        'approving',
+        Object.entries(ways).map(([name, way]) => program(name, { ...way, [APPROVAL]: '2@1' })),
+      ),
+      ...folder('taking', [claim({ namespace: 'of-another' })]),
+    })
+    const ofPrograms = await words('approving', attack, Object.keys(ways).length)
+    const ofClaim = await words('taking', attack, 1)
+    const state = async () => ({
+      programs: await Promise.all(
+        Object.keys(ways).map(async (name) => {
+          const { metadata } = await deployment(name)
+          return { name, approval: metadata.annotations?.[APPROVAL], finalizers: metadata.finalizers }
+        }),
+      ),
+      taken: (await read('clusterclaims', 'taking')).spec.namespace,
+    })
+    expect(await state()).toEqual({
+      programs: Object.keys(ways).map((name) => ({ name, approval: undefined, finalizers: FINALIZERS })),
+      taken: undefined,
+    })
+    for (const name of ['applied', 'patched', 'adopted'])
+      expect(ofPrograms).toMatch(new RegExp(`^${name}: .*${APPROVAL} is not set by a commit`, 'm'))
+    expect(ofPrograms).toMatch(/^replaced: .*the sync option Replace=true/m)
+    expect(ofClaim).toContain('a commit does not say which cluster a claim has')
+
+    // The mistake is taken back, a person approves, and the next commit leaves that alone.
+    const back = await world.git.revert()
+    for (const application of ['approving', 'taking']) await world.applied(declared(application), back)
+    await onDeployment('annotate', 'applied', `${APPROVAL}=2@1`)
+    const next = await world.git.commit(
+      'Where it belongs',
+      folder('approving', programs({ 'example.com/team': 'till' })),
+    )
+    await world.applied(declared('approving'), next)
+    expect((await deployment('applied')).metadata.annotations).toMatchObject({
+      [APPROVAL]: '2@1',
+      'example.com/team': 'till',
+    })
+
+    for (const name of Object.keys(ways)) await patch(name, { metadata: { finalizers: null } })
+    await world.git.commit('None', {
+      ...gone('approving'),
+      ...gone('taking'),
+    })
+    for (const application of ['approving', 'taking'])
+      await expect.poll(() => world.application(declared(application)), PATIENCE).toBeUndefined()
   })
 
   test('docs/gitops.md and docs/gitops-declare.md: their commands do what they say, and the folders that they push are Applications', {

@@ -13,6 +13,7 @@ import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
 import { ProcessError } from '#hack/process/errors.ts'
+import type { KubeObject } from '#operator/index.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Suite, startSuite } from '#test/harness/suite.ts'
 
@@ -322,6 +323,134 @@ describe('a rollout that waits for a person', () => {
 
   test('can be annotated otherwise by its editor', async () => {
     expect(await said(annotate('example.com/ticket=17'), 'editor')).toBe('allowed')
+  })
+})
+
+/** GITOPS-38. */
+describe('a commit that Argo CD syncs', () => {
+  const ARGO = 'system:serviceaccount:argocd:argocd-application-controller'
+  const greeter = ['fleetdep', 'greeter', '-n', 'default']
+  const annotate = (...rest: readonly string[]) => ['annotate', ...greeter, '--overwrite', ...rest, TRY]
+  const APPROVAL = 'fleet.nationtech.io/approve-batch=2@1'
+  const byName = (name: string) => `--field-manager=${name}`
+  /** As an object that Argo CD knows as its own. */
+  const track = () => run(['annotate', ...greeter, '--overwrite', 'argocd.argoproj.io/tracking-id=here-greeter:x'])
+
+  beforeAll(async () => {
+    await run(['create', 'clusterrolebinding', 'argocd', '--clusterrole=cluster-admin', `--user=${ARGO}`])
+  })
+
+  test('attack: approves a rollout, by its account or under the names by which it applies; a person may, and a commit where the namespace says so', async () => {
+    expect(await said(annotate(APPROVAL), ARGO)).toMatchInlineSnapshot(
+      `"fleet.nationtech.io/approve-batch is not set by a commit: leave it out, and have a person to whom the ClusterRole muster-rollout-approver is bound set it by kubectl annotate. Where commits are to approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
+    )
+    for (const step of ['resume=1', 'abort-revision=1', 'overrule-revision=1'])
+      expect(await said(annotate(`fleet.nationtech.io/${step}`, byName('argocd-controller')))).toContain(
+        'is not set by a commit',
+      )
+    const applied = annotate(APPROVAL, byName('kubectl-client-side-apply'))
+    expect(await said(applied)).toBe('allowed')
+    await track()
+    expect(await said(applied)).toContain('is not set by a commit')
+    expect(await said(annotate(APPROVAL), 'approver')).toBe('allowed')
+    expect(await said(annotate('example.com/ticket=17'), ARGO)).toBe('allowed')
+    await run(['label', 'namespace', 'default', 'muster.dev/commits-approve=true'])
+    expect(await said(annotate(APPROVAL), ARGO)).toBe('allowed')
+    await run(['label', 'namespace', 'default', 'muster.dev/commits-approve-'])
+  })
+
+  test('keeps what a person has approved, and what was in Git before', async () => {
+    await run(annotate(APPROVAL).filter((arg) => arg !== TRY))
+    expect(await said(annotate('example.com/ticket=17', byName('argocd-controller')))).toBe('allowed')
+    expect(await said(annotate(APPROVAL, byName('argocd-controller')))).toBe('allowed')
+    await run(['annotate', ...greeter, 'fleet.nationtech.io/approve-batch-'])
+  })
+
+  test('attack: makes a Deployment that is approved from the beginning', async () => {
+    const { apiVersion, kind, spec } = JSON.parse(
+      await run(['get', ...greeter, '--output=json']),
+    ) as KubeObject<object> & { kind: string; apiVersion: string }
+    const annotations = { 'fleet.nationtech.io/approve-batch': '2@1' }
+    const object = { apiVersion, kind, metadata: { name: 'approved', namespace: 'default', annotations }, spec }
+    const apply = ['apply', '--server-side', '-f', '-', TRY]
+    expect(await said([...apply, byName('argocd-controller')], undefined, object)).toContain('is not set by a commit')
+    expect(await said(apply, undefined, object)).toBe('allowed')
+  })
+
+  test('attack: takes finalizers away', async () => {
+    const remove = ['patch', ...greeter, ...merge({ metadata: { finalizers: null } }), TRY]
+    expect(await said(remove, ARGO)).toMatchInlineSnapshot(
+      `"a commit does not take away the finalizer fleet.nationtech.io/finalizer, which goes when Muster has cleaned up: leave metadata.finalizers out"`,
+    )
+    expect(await said([...remove, byName('argocd-controller')])).toContain('a commit does not take away')
+    const pool = ['patch', 'clusterpool', 'edge', '-n', NAMESPACE, ...merge({ metadata: { finalizers: null } }), TRY]
+    expect(await said(pool, ARGO)).toContain('a commit does not take away')
+  })
+
+  test('attack: says which cluster a claim has', async () => {
+    const spec = { namespace: (await unclaimedCluster()).metadata.name }
+    const take = ['patch', 'clusterclaim', 'waiting', '-n', NAMESPACE, ...merge({ spec }), TRY]
+    const claim = (more: object, labels = {}) => ({
+      apiVersion: 'hive.openshift.io/v1',
+      kind: 'ClusterClaim',
+      metadata: { name: 'waiting', namespace: NAMESPACE, labels },
+      spec: { clusterPoolName: 'a-pool-to-come', ...more },
+    })
+    const create = ['create', '-f', '-', TRY]
+    const restored = claim(spec, { 'hive.openshift.io/disable-creation-webhook-for-dr': 'true' })
+    expect(await said(create, undefined, restored)).toBe('allowed')
+    expect(await said(create, ARGO, restored)).toMatchInlineSnapshot(
+      `"a commit does not say which cluster a claim has: leave spec.namespace out, the controller writes it"`,
+    )
+    expect(await said(['create', '-f', '-'], ARGO, claim({}))).toBe('allowed')
+    expect(await said(take)).toBe('allowed')
+    expect(await said([...take, byName('argocd-controller')])).toContain('which cluster a claim has')
+    await run(['delete', 'clusterclaim', 'waiting', '-n', NAMESPACE])
+  })
+
+  test('attack: has the whole object replaced, by a sync option', async () => {
+    const option = 'argocd.argoproj.io/sync-options=Prune=confirm, Replace=true'
+    expect(await said(annotate(option))).toMatchInlineSnapshot(
+      `"the sync option Replace=true would take away finalizers and approvals: leave it out of the annotation argocd.argoproj.io/sync-options"`,
+    )
+    expect(await said(annotate('argocd.argoproj.io/sync-options=Prune=confirm'))).toBe('allowed')
+  })
+
+  /** A right that a policy asks for is one that Argo CD has: each of these has its like in muster-declared, or lets no one do more by it. */
+  test('is held by each policy that asks for a right on what a declared folder may hold', async () => {
+    interface Policy {
+      readonly metadata: { readonly name: string }
+      readonly spec: {
+        readonly matchConstraints: { readonly resourceRules: readonly { readonly resources: readonly string[] }[] }
+      }
+    }
+    const held = [
+      'clusterpools',
+      'clusterclaims',
+      'clusterdeploymentcustomizations',
+      'deployments',
+      'devices',
+      'sentinelconfigs',
+      '*',
+      '*/*',
+    ]
+    const { items } = await cluster.rest<{ items: Policy[] }>(
+      'GET',
+      '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    )
+    const asking = items.filter(
+      ({ spec }) =>
+        JSON.stringify(spec).includes('authorizer.') &&
+        spec.matchConstraints.resourceRules.some(({ resources }) => resources.some((one) => held.includes(one))),
+    )
+    expect(asking.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      'muster-assigned-claims',
+      'muster-finalizers',
+      'muster-rollout-approvers',
+      'muster-rollout-steps',
+      // Of accounts of tasks alone.
+      'muster-task-objects',
+    ])
   })
 })
 
