@@ -27,6 +27,8 @@ export const LINES = {
   },
   taskFiles: { role: 'task author', mustNot: 'read a token, or a file that is not meant for tasks' },
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
+  clusterPods: { role: 'task author', mustNot: 'run a pod with what its node has, beside a cluster' },
+  providerRights: { role: 'task author', mustNot: 'have a provider hand its rights on, or change what the pool made' },
   taskPlaces: { role: 'task author', mustNot: 'apply anything where Muster is' },
   poolBindings: { role: 'program in a pod of Muster', mustNot: 'let anyone in by the rights of a provider' },
   adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },

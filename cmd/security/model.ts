@@ -112,7 +112,7 @@ export interface GroupKind {
   readonly kind: string
 }
 
-/** What is read of a cluster: of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts. */
+/** What is read of a cluster: Muster's namespace and those that pools made; of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts. */
 export interface Objects {
   readonly Namespace: readonly Namespace[]
   readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]

@@ -1,5 +1,6 @@
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
@@ -65,7 +66,8 @@ const readAll = async (api: Api, kind: KindName): Promise<readonly KubeObject[] 
   try {
     if (kind === 'Namespace') {
       const found = await api.get(Namespace, NAMESPACE)
-      return found === undefined ? [] : [found]
+      const ofClusters = await Array.fromAsync(api.list(Namespace, { labelSelector: POOL_LABELS.uid }))
+      return found === undefined ? ofClusters : [found, ...ofClusters]
     }
     if (EVERYWHERE.includes(kind)) return await Array.fromAsync(api.list(KINDS[kind], {}))
     const places = RIGHTS.includes(kind) ? [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE] : [NAMESPACE]

@@ -3,8 +3,22 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag, type Values } from '#operator/flags/flag.ts'
+import { oneOf } from '#operator/flags/values.ts'
 import { EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
+import { POD_SECURITY_LEVELS } from './model/pod-security.ts'
 import type { ClusterPoolOptions } from './options.ts'
+
+const flags = {
+  clusterpoolPodSecurity: flag(
+    'LEVEL',
+    `what the namespaces that pools make ask of pods, as a Pod Security Standard (${POD_SECURITY_LEVELS.join(', ')})`,
+    oneOf(...POD_SECURITY_LEVELS),
+    'restricted',
+  ),
+}
+
+type Context = Pick<ClusterPoolOptions, 'clock' | 'registry'> & Values<typeof flags>
 
 const rights: Rights = {
   account: 'hyperfleet-clusterpool',
@@ -46,10 +60,10 @@ const rights: Rights = {
 export const clusterPoolEntry = {
   name: 'clusterpool',
   kinds: [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization],
-  flags: {},
+  flags,
   rights,
-  load: async ({ clock, registry }: Pick<ClusterPoolOptions, 'clock' | 'registry'>) => {
+  load: async ({ clock, registry, clusterpoolPodSecurity: podSecurity }: Context) => {
     const { clusterPool } = await import('./index.ts')
-    return clusterPool({ clock, registry })
+    return clusterPool({ clock, registry, podSecurity })
   },
-} as const satisfies ControllerEntry<Pick<ClusterPoolOptions, 'clock' | 'registry'>>
+} as const satisfies ControllerEntry<Context>

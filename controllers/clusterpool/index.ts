@@ -28,7 +28,12 @@ import { customizationNames, indexCaches, trimUnrelatedBinding } from './observe
 import type { ClusterPoolOptions } from './options.ts'
 import { reconcile } from './reconcile.ts'
 
-export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolOptions): Controller<ClusterPool> => {
+export const clusterPool = ({
+  clock,
+  registry,
+  podSecurity = 'restricted',
+  ...settings
+}: ClusterPoolOptions): Controller<ClusterPool> => {
   const pools = controller(ClusterPool, { name: 'clusterpool' })
   const metrics = createMetrics(registry)
 
@@ -66,7 +71,7 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolO
 
   const indexes = indexCaches({ clusters, claims, customizations, namespaces, bindings, roles })
 
-  pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }), ...(preflight && { preflight }) }))
+  pools.reconcile(reconcile({ clock, metrics, indexes, podSecurity, ...settings }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)
   const leases = customizations.index('leased', leasedEntries)
   const byName = pools.index('name', (pool) => [[keyOf(pool.metadata), pool]])

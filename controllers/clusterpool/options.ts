@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Clock } from '#operator/index.ts'
 import type { PreflightSettings } from './execute/probe-api-name.ts'
+import type { PodSecurityLevel } from './model/pod-security.ts'
 
 export interface ClusterPoolOptions {
   readonly clock: Clock
@@ -10,4 +11,6 @@ export interface ClusterPoolOptions {
   readonly suffix?: () => string
   /** Where clusters are looked for before their customizations are leased; as the system has it when absent. */
   readonly preflight?: PreflightSettings
+  /** What the namespaces of clusters ask of pods; `restricted` when absent. */
+  readonly podSecurity?: PodSecurityLevel
 }

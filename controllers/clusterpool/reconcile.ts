@@ -20,25 +20,23 @@ import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { decide } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { type ExecuteContext, patchIfUnchanged } from './execute/context.ts'
-import type { PreflightSettings } from './execute/probe-api-name.ts'
 import { type ActionResult, execute } from './execute.ts'
 import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
+import type { PodSecurityLevel } from './model/pod-security.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
 import { noRejections, type Rejections } from './observe/rejections.ts'
 import { WriteCache } from './observe/write-cache.ts'
 import { readPoolObjects } from './observe.ts'
+import type { ClusterPoolOptions } from './options.ts'
 
-export interface ReconcileDeps {
-  readonly clock: Clock
+export interface ReconcileDeps extends Pick<ClusterPoolOptions, 'clock' | 'suffix' | 'preflight'> {
   readonly metrics: Metrics
   readonly indexes: PoolIndexes
-  /** A few random characters for the name of a cluster; others at every call. */
-  readonly suffix?: () => string
-  readonly preflight?: PreflightSettings
+  readonly podSecurity: PodSecurityLevel
 }
 
 /** How long what a pool refers to is taken as it was read; nothing of it is watched. Milliseconds. */
@@ -103,6 +101,7 @@ export const reconcile =
       unfinishedClusters,
       secrets: dependencies.secrets,
       preflight: deps.preflight ?? {},
+      podSecurity: deps.podSecurity,
     }
     const results = await execute(plan.actions, executeContext, signal)
     for (const { action, result } of results) {

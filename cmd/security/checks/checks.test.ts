@@ -103,6 +103,48 @@ describe('rights', () => {
     expect(report({}, 'hyperfleet-clusterpool')).toHaveLength(1)
   })
 
+  describe('SECURITY-18: the rights of a provider, beside its clusters', () => {
+    const of = (rules: readonly Rule[], name = 'acme') => {
+      const bind = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }
+      const pools = { kind: 'ServiceAccount', name: 'hyperfleet-clusterpool', namespace: NAMESPACE }
+      const given = bound([{ ...bind, resourceNames: ['acme'] }], pools)
+      const metadata = {
+        name,
+        labels: { 'muster.dev/provider': 'acme' },
+        annotations: { 'muster.dev/provider-account': 'hyperfleet-tasks/cluster-acme' },
+      }
+      return { ...given, ClusterRole: [...given.ClusterRole, { metadata, rules }] }
+    }
+    const report = (...given: Parameters<typeof of>) => found('rights-providers', of(...given))
+    const START = 'ClusterRole acme: beside the clusters of acme, system:serviceaccount:hyperfleet-tasks:cluster-acme'
+    const RBAC = ['rbac.authorization.k8s.io']
+
+    test.each<[Rule, string]>([
+      [{ apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }, 'has * in a rule'],
+      [{ apiGroups: ['*'], resources: ['widgets'], verbs: ['get'] }, 'has * in a rule'],
+      [{ apiGroups: ['apps'], resources: ['*/scale'], verbs: ['get'] }, 'has * in a rule'],
+      [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] }, 'may list secrets'],
+      [{ apiGroups: RBAC, resources: ['rolebindings'], verbs: ['create'] }, 'may create rolebindings'],
+      [{ apiGroups: RBAC, resources: ['roles'], verbs: ['patch', 'escalate'] }, 'may patch, escalate roles'],
+      [{ apiGroups: [''], resources: ['pods/exec'], verbs: ['create'] }, 'may create pods/exec'],
+      [
+        { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+        'may create serviceaccounts/token',
+      ],
+      [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }, 'may impersonate users'],
+    ])('%j is a finding', (rule, what) => {
+      expect(report([rule])).toEqual([`${START} ${what}`])
+    })
+
+    test('what its task makes is none, nor what is shipped, nor what pools may not bind', () => {
+      const jobs: Rule = { apiGroups: ['batch'], resources: ['jobs'], verbs: ['create', 'patch', 'delete'] }
+      expect(report([SECRETS, jobs])).toEqual([])
+      const binds: Rule = { apiGroups: RBAC, resources: ['rolebindings'], verbs: ['create'] }
+      expect(found('rights-providers', of([binds]), { shipped: of([binds]) })).toEqual([])
+      expect(report([binds], 'another')).toEqual([])
+    })
+  })
+
   test('who is trusted is named as RBAC names it', () => {
     const given = bound([SECRETS], { kind: 'Group', name: 'audit' })
     expect(found('rights-secrets', given, { trustedSubjects: ['audit'] })).toHaveLength(1)

@@ -5,7 +5,7 @@ import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck } from './devices.ts'
 import { natsUsersCheck } from './nats.ts'
 import { defaultDenyCheck, openTrafficCheck } from './network.ts'
-import { namespaceCheck, podsCheck } from './pods.ts'
+import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
 import { bindingsCheck, policiesCheck } from './policies.ts'
 import { rightsChecks } from './rights.ts'
 import { settingsChecks } from './settings.ts'
@@ -21,6 +21,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   ...rightsChecks(trustedSubjects),
   ...claimChecks,
   namespaceCheck,
+  clusterNamespacesCheck,
   podsCheck,
   defaultDenyCheck,
   openTrafficCheck,

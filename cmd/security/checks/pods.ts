@@ -1,3 +1,4 @@
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { LINES } from '../lines.ts'
 import {
   type Container,
@@ -71,7 +72,8 @@ export const podsCheck = defineCheck('pods', WORKLOAD_KINDS, (objects) =>
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
 /** The namespace refuses other pods. SECURITY-5. */
-export const namespaceCheck = defineCheck('namespace', ['Namespace'], ({ Namespace: [namespace] }) => {
+export const namespaceCheck = defineCheck('namespace', ['Namespace'], ({ Namespace: namespaces }) => {
+  const namespace = namespaces.find(({ metadata }) => metadata.name === NAMESPACE)
   const where = nameOf('Namespace', { name: NAMESPACE })
   if (namespace === undefined)
     return [{ line: LINES.pods, where, what: 'it is missing', todo: 'install Muster: docs/install.md' }]
@@ -79,3 +81,24 @@ export const namespaceCheck = defineCheck('namespace', ['Namespace'], ({ Namespa
   const todo = `kubectl label --overwrite namespace ${NAMESPACE} ${ENFORCE}=restricted`
   return [{ line: LINES.pods, where, what: `it has no label ${ENFORCE}=restricted`, todo }]
 })
+
+/** One command corrects all. */
+const MAX_NAMED = 5
+
+/** Those that an earlier release made have no level: pools write none on what is there. SECURITY-17. */
+export const clusterNamespacesCheck = defineCheck('cluster-namespaces', ['Namespace'], ({ Namespace: namespaces }) =>
+  namespaces
+    // One that is being deleted takes no pod any more.
+    .filter(
+      ({ metadata: { labels = {}, deletionTimestamp } }) =>
+        POOL_LABELS.uid in labels && deletionTimestamp === undefined,
+    )
+    .filter(({ metadata: { labels = {} } }) => !['restricted', 'baseline'].includes(labels[ENFORCE] ?? ''))
+    .slice(0, MAX_NAMED)
+    .map(({ metadata }) => ({
+      line: LINES.clusterPods,
+      where: nameOf('Namespace', { name: metadata.name }),
+      what: `a pod there may have what its node has: its label ${ENFORCE} is neither restricted nor baseline`,
+      todo: `kubectl label --overwrite namespace --selector=${POOL_LABELS.uid} ${ENFORCE}=restricted; with --dry-run=server it says which pods that would refuse`,
+    })),
+)

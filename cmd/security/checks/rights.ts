@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { providerRoleOf } from '#controllers/clusterpool/model/provider.ts'
 import { LINES, type Line } from '../lines.ts'
 import {
@@ -8,6 +9,8 @@ import {
   NAMESPACE,
   nameOf,
   type Part,
+  type Rule,
+  shippedOf,
   TASK_ACCOUNTS_NAMESPACE,
 } from '../model.ts'
 import {
@@ -129,6 +132,52 @@ const isOfProvider = ({ resource, verb, name }: Grant, { subject }: Holder, role
   return isBinding && role !== undefined && providerRoleOf(role)?.account.namespace === TASK_ACCOUNTS_NAMESPACE
 }
 
+/** By which an account has more than its ClusterRole says, or lets others in. Of Secrets beside clusters a provider has the names only as clusters come. */
+const BEYOND: readonly Access[] = [
+  { resources: ROLES, verbs: ['create', 'update', 'patch', 'bind', 'escalate'] },
+  {
+    resources: ['rolebindings', 'clusterrolebindings'].map((name) => `rbac.authorization.k8s.io/${name}`),
+    verbs: ['create', 'update', 'patch'],
+  },
+  { resources: ['serviceaccounts', 'users', 'groups'], verbs: ['impersonate'] },
+  TOKENS,
+  ...['exec', 'attach', 'portforward'].map((name) => ({ resources: [`pods:${name}`], verbs: ['get', 'create'] })),
+  { resources: ['pods:ephemeralcontainers'], verbs: ['update', 'patch'] },
+  { resources: ['secrets'], verbs: ['list', 'watch'] },
+]
+
+const wildcardsOf = (rules: readonly Rule[]): readonly string[] =>
+  rules.some(({ apiGroups = [], resources = [], verbs }) =>
+    [...apiGroups, ...resources, ...verbs].some((word) => word.includes('*')),
+  )
+    ? ['has * in a rule']
+    : []
+
+/** What pools hand out beside clusters is named, and gives nothing further, but what is shipped with a policy that holds it. SECURITY-18. */
+const providersCheck = defineCheck('rights-providers', RBAC_KINDS, (objects, parts) => {
+  const bound = holdersOf(objects)
+    .filter(({ subject }) => subject === POOLS)
+    .flatMap(({ rules }) =>
+      grantsOf(rules, [{ resources: ['rbac.authorization.k8s.io/clusterroles'], verbs: ['bind'] }]),
+    )
+  const known = shippedOf(parts, 'ClusterRole')
+  return objects.ClusterRole.flatMap(({ metadata, rules }) => {
+    const role = providerRoleOf({ metadata })
+    if (role === undefined || !bound.some(({ name }) => name === '*' || name === role.name)) return []
+    const own = known.find((each) => each.metadata.name === role.name)?.rules ?? []
+    const isKnown = (grant: Grant) => grantsOf(own, BEYOND).some((each) => isDeepStrictEqual(each, grant))
+    const beyond = grantsOf(rules ?? [], BEYOND).filter((grant) => !isKnown(grant))
+    const found = [...wildcardsOf(rules ?? []), ...(beyond.length === 0 ? [] : [`may ${textOf(beyond)}`])]
+    const account = `system:serviceaccount:${role.account.namespace}:${role.account.name}`
+    return found.map((what) => ({
+      line: LINES.providerRights,
+      where: nameOf('ClusterRole', metadata),
+      what: `beside the clusters of ${role.provider}, ${account} ${what}`,
+      todo: 'name in its rules each kind that its task makes, with the verbs get, create, patch and delete, and take this out: docs/providers.md#its-rights',
+    }))
+  })
+})
+
 const textOf = (grants: readonly Grant[]): string =>
   [...Map.groupBy(grants, ({ resource }) => resource)]
     .map(([resource, group]) => {
@@ -232,6 +281,7 @@ const fleetEditorsCheck = defineCheck('rights-fleet', ['ClusterRole'], ({ Cluste
 export const rightsChecks = (trustedSubjects: readonly string[]): readonly Check[] => [
   ...RIGHTS.map((right) => rightCheck(right, new Set(trustedSubjects))),
   administratorCheck(new Set(trustedSubjects)),
+  providersCheck,
   allUsersCheck,
   fleetEditorsCheck,
 ]

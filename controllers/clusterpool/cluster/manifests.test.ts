@@ -17,7 +17,11 @@ test('namespace, Secret and ClusterDeployment carry the pool’s marks, and the 
     'hive.openshift.io/clusterpool-namespace': 'pools',
     'hive.openshift.io/clusterpool-name': 'pool',
   }
-  expect(namespaceManifest(pool, create).metadata).toEqual({ name: 'pool-1', labels })
+  // POOL-87
+  expect(namespaceManifest(pool, create, 'baseline').metadata).toEqual({
+    name: 'pool-1',
+    labels: { ...labels, 'pod-security.kubernetes.io/enforce': 'baseline' },
+  })
   const secret = installConfigManifest(pool, create)
   expect(secret.metadata).toEqual({ name: 'pool-1-install-config', namespace: 'pool-1', labels })
   expect(secret.stringData['install-config.yaml']).toMatch(/^metadata:\n {2}name: a$/m)

@@ -14,16 +14,17 @@ import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
 import type { Action, AdminBinding } from '../model/plan.ts'
+import { POD_SECURITY_LABEL, type PodSecurityLevel } from '../model/pod-security.ts'
 import type { ProviderRole } from '../model/provider.ts'
 import { installConfigSecretName } from './render.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 
-/** The namespace of a cluster: it is found again by the uid of its pool. */
-export const namespaceManifest = (pool: ClusterPool, { cluster }: Creation) => ({
+/** The namespace of a cluster: it is found again by the uid of its pool. What a provider runs there is held to the level. POOL-87. */
+export const namespaceManifest = (pool: ClusterPool, { cluster }: Creation, level: PodSecurityLevel) => ({
   apiVersion: 'v1',
   kind: 'Namespace',
-  metadata: { name: cluster.namespace, labels: labelsOf(pool) },
+  metadata: { name: cluster.namespace, labels: { ...labelsOf(pool), [POD_SECURITY_LABEL]: level } },
 })
 
 /** The install-config of a cluster, as its ClusterDeployment refers to it. */

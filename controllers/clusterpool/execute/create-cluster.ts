@@ -138,7 +138,7 @@ const recordRejection = (
 
 const createNamespace = async (context: ExecuteContext, creation: Creation): Promise<Namespace> => {
   const { api, writeCache, clock, pool } = context
-  const manifest = namespaceManifest(pool, creation)
+  const manifest = namespaceManifest(pool, creation, context.podSecurity)
   const { name } = manifest.metadata
   try {
     const created = await api.create(Namespace, manifest)

@@ -42,6 +42,7 @@ const observeAndLease = async (the: World, cluster: string) => {
     writeCache: new WriteCache(),
     secrets: [],
     preflight: {},
+    podSecurity: 'restricted' as const,
     rejections: noRejections(),
     unfinishedClusters: new Map(),
   }

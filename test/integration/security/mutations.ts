@@ -91,6 +91,16 @@ const WORKLOADS: readonly Mutation[] = [
     ],
   },
   {
+    title: 'a namespace of a cluster that takes any pod',
+    reports: ['cluster-namespaces'],
+    edits: [
+      {
+        kind: 'Namespace',
+        create: { metadata: { name: 'weak', labels: { 'hive.openshift.io/clusterpool-uid': 'of-a-pool' } } },
+      },
+    ],
+  },
+  {
     title: 'a container that may write its files',
     reports: ['pods'],
     edits: [

@@ -44,6 +44,31 @@ const CORE = { apiGroups: [''] }
 
 export const RIGHTS_MUTATIONS: readonly Mutation[] = [
   {
+    title: 'a provider of which pools hand out more than it needs',
+    reports: ['rights-providers'],
+    edits: [
+      {
+        kind: 'ClusterRole',
+        create: {
+          metadata: {
+            name: 'weak',
+            labels: { 'muster.dev/provider': 'weak' },
+            annotations: { 'muster.dev/provider-account': `${TASK_ACCOUNTS_NAMESPACE}/weak` },
+          },
+          rules: [{ ...CORE, resources: ['*'], verbs: ['*'] }],
+        },
+      },
+      {
+        kind: 'ClusterRole',
+        create: {
+          metadata: { name: 'weak-bind' },
+          rules: [{ apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['weak'], verbs: ['bind'] }],
+        },
+      },
+      clusterBind('weak-bind', { kind: 'ServiceAccount', name: 'hyperfleet-clusterpool', namespace: NAMESPACE }),
+    ],
+  },
+  {
     title: 'a person who may impersonate accounts',
     reports: ['rights-impersonate'],
     edits: given({ ...CORE, resources: ['serviceaccounts'], verbs: ['impersonate'] }),

@@ -1,0 +1,178 @@
+/**
+ * Attacks with the account of the provider `hosted` beside a cluster, where pools let it in: as the author of its task has it, or a
+ * person with the manager of tasks. On a real API server with the default install, and pools at work as their delivered account. docs/security.md.
+ */
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { REPOSITORY, readPage } from '../docs/page.ts'
+import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
+import { PATIENCE } from '../providers/world.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const PROVIDER = 'hosted'
+const AS = `--as=system:serviceaccount:${TASK_ACCOUNTS_NAMESPACE}:cluster-${PROVIDER}`
+const LEVEL = 'pod-security.kubernetes.io/enforce'
+const RBAC = 'rbac.authorization.k8s.io'
+
+let pools: PoolsAtWork
+/** Where the cluster is, and its name. */
+let place: string
+let name: string
+
+const kubectl = (...args: readonly string[]): Promise<string> => pools.cluster.kubectl(...args, `--namespace=${place}`)
+
+/** As the account, or as admin. */
+const make = async (object: object, by?: 'admin') => {
+  const file = join(await temporaryFolder('object'), 'object.json')
+  await writeFile(file, JSON.stringify(object))
+  return kubectl('apply', '--server-side', '--force-conflicts', '-f', file, ...(by === 'admin' ? [] : [AS]))
+}
+
+beforeAll(async () => {
+  pools = await poolsAtWork(['kustomize/providers/hosted'])
+  ;[place = ''] = await pools.pool(PROVIDER)
+  const [cluster] = await Array.fromAsync(pools.api.list(ClusterDeployment, { namespace: place }))
+  name = cluster?.metadata.name ?? ''
+  await vi.waitFor(() => kubectl('auth', 'can-i', 'create', 'secrets', AS), PATIENCE)
+}, 240_000)
+
+afterAll(() => pools?.[Symbol.asyncDispose]())
+
+const jobWith = (pod: object, container: object) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: `${name}-certificates` },
+  spec: {
+    backoffLimit: 0,
+    template: { spec: { restartPolicy: 'Never', ...pod, containers: [{ name: 'c', image: 'any', ...container }] } },
+  },
+})
+
+// POOL-87
+test('attack: runs a pod with the disk of the node, beside the cluster: none is made', async () => {
+  const disk = { name: 'disk', hostPath: { path: '/' } }
+  await make(
+    jobWith(
+      { hostNetwork: true, volumes: [disk] },
+      { securityContext: { privileged: true }, volumeMounts: [{ name: 'disk', mountPath: '/disk' }] },
+    ),
+  )
+  await vi.waitFor(async () => {
+    const pods = await kubectl('get', 'pods', '-o', 'name')
+    const events = await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}')
+    expect(`${pods}${events}`).toContain('violates PodSecurity "restricted')
+    expect(pods).toBe('')
+  }, PATIENCE)
+  await kubectl('delete', 'job', `${name}-certificates`, AS)
+})
+
+// POOL-87
+test('attack: lowers what its namespace asks of pods', async () => {
+  for (const account of [AS, `--as=system:serviceaccount:hyperfleet-system:hyperfleet-clusterpool`])
+    await expect(
+      pools.cluster.kubectl('label', '--overwrite', 'namespace', place, `${LEVEL}=privileged`, account),
+    ).rejects.toThrow('forbidden')
+})
+
+// CLUSTER-78
+test('attack: deletes the install-config, or writes it anew', async () => {
+  const [secret = ''] = (await kubectl('get', 'secrets', '-o', 'name')).match(/[^/\s]*install-config[^/\s]*/) ?? []
+  expect(secret).not.toBe('')
+  await expect(kubectl('delete', 'secret', secret, AS)).rejects.toThrow('is of the ClusterPool')
+  const forged = { apiVersion: 'v1', kind: 'Secret', metadata: { name: secret }, stringData: { any: 'thing' } }
+  await expect(make(forged)).rejects.toThrow('is of the ClusterPool')
+  const other = { ...forged, metadata: { name: `${name}-cloud-credentials` } }
+  await expect(make(other)).rejects.toThrow('writes no Secret but')
+})
+
+const role = (rules: readonly object[]) => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: 'Role',
+  metadata: { name: `${name}-certificates` },
+  rules,
+})
+
+const binding = (subject: object, more: { readonly as?: string; readonly to?: object } = {}) => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: 'RoleBinding',
+  metadata: { name: more.as ?? `${name}-certificates` },
+  roleRef: more.to ?? { apiGroup: RBAC, kind: 'Role', name: `${name}-certificates` },
+  subjects: [subject],
+})
+
+const keys = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'] }
+const OF_CERTIFICATES = () => ({ ...keys, resourceNames: [`${name}-pki`, `${name}-admin-kubeconfig`] })
+
+// CLUSTER-78
+test('attack: hands its rights on, by a binding of its own ClusterRole, or of a Role with more than the certificates need', async () => {
+  const others = [
+    { kind: 'User', apiGroup: RBAC, name: 'mallory' },
+    { kind: 'Group', apiGroup: RBAC, name: 'system:authenticated' },
+    { kind: 'ServiceAccount', namespace: 'default', name: `${name}-certificates` },
+    { kind: 'ServiceAccount', namespace: place, name: 'default' },
+  ]
+  const own = { kind: 'ServiceAccount', namespace: place, name: `${name}-certificates` }
+  const whole = { apiGroup: RBAC, kind: 'ClusterRole', name: 'muster-cluster-hosted-beside' }
+  await make(role([OF_CERTIFICATES()]))
+  for (const subject of others) await expect(make(binding(subject))).rejects.toThrow('lets in no account but')
+  await expect(make(binding(own, { to: whole }))).rejects.toThrow('lets in no account but')
+  await expect(make(binding(own, { as: 'more' }))).rejects.toThrow('lets in no account but')
+  const wider = [
+    keys,
+    { ...OF_CERTIFICATES(), resourceNames: [`${name}-install-config`] },
+    { ...OF_CERTIFICATES(), verbs: ['get', 'delete'] },
+    { ...OF_CERTIFICATES(), resources: ['secrets', 'services'] },
+    { apiGroups: [RBAC], resources: ['rolebindings'], verbs: ['create'] },
+  ]
+  for (const rule of wider) await expect(make(role([OF_CERTIFICATES(), rule]))).rejects.toThrow('gives no right but')
+})
+
+// CLUSTER-78
+test('attack: takes away a binding that the pool wrote, or writes itself in', async () => {
+  const own = 'muster-cluster-hosted-beside'
+  await expect(kubectl('delete', 'rolebinding', own, AS)).rejects.toThrow('is of the ClusterPool')
+  const whole = { apiGroup: RBAC, kind: 'ClusterRole', name: own }
+  const mallory = { kind: 'User', apiGroup: RBAC, name: 'mallory' }
+  await expect(make(binding(mallory, { as: own, to: whole }))).rejects.toThrow('is of the ClusterPool')
+})
+
+test('makes what its task makes', async () => {
+  await make({ apiVersion: 'v1', kind: 'Secret', metadata: { name: `${name}-pki` } })
+  await make({ apiVersion: 'v1', kind: 'Secret', metadata: { name: `${name}-admin-kubeconfig` } })
+  await make({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: `${name}-certificates` } })
+  await make(role([OF_CERTIFICATES()]))
+  await make(binding({ kind: 'ServiceAccount', namespace: place, name: `${name}-certificates` }))
+  for (const kind of ['rolebinding', 'role', 'serviceaccount'])
+    await kubectl('delete', kind, `${name}-certificates`, AS)
+  for (const secret of ['pki', 'admin-kubeconfig']) await kubectl('delete', 'secret', `${name}-${secret}`, AS)
+})
+
+/** As a person runs it, from the page. @returns what it says */
+const upgrade = async (): Promise<string> => {
+  const { blocks } = await readPage('docs/upgrade.md')
+  const commands = blocks.map((block) => block.commands).find((text) => text.includes(LEVEL))
+  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
+  const env = { ...process.env, KUBECONFIG: pools.cluster.kubeconfig, PATH: `${binaries}:${process.env.PATH}` }
+  const { stderr } = await promisify(execFile)('bash', ['-euc', commands ?? 'exit 1'], { cwd: REPOSITORY, env })
+  return stderr
+}
+
+// POOL-87
+test('a namespace of an earlier release gets its level by the commands of the page, which name the pods that it would refuse', async () => {
+  await pools.cluster.kubectl('label', 'namespace', place, `${LEVEL}-`)
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'former' } }
+  await make({ ...pod, spec: { hostNetwork: true, containers: [{ name: 'c', image: 'any' }] } }, 'admin')
+  expect(await upgrade()).toMatch(/existing pods in namespace "hosted-\w+" violate.*\n.*former/)
+  const level = await pools.cluster.kubectl('get', 'namespace', place, '-L', LEVEL, '--no-headers')
+  expect(level).toContain('restricted')
+  expect(await kubectl('get', 'pods', '-o', 'name')).toContain('former')
+})
