@@ -1,5 +1,4 @@
 /** What claims that wait cost the database while resources are changed and events are posted: statements, not time. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../definition.ts'
 import { inParallel, upTo } from '../in-parallel.ts'
 import { moment } from '../load/moment.ts'
@@ -7,15 +6,13 @@ import type { Figure } from '../report/row.ts'
 import { createFleet } from './fleet.ts'
 import { type Ground, onPostgres } from './ground.ts'
 import { type Call, IN_FLIGHT } from './load.ts'
-import { statementsOf } from './statements.ts'
+import { statementMeter } from './statements.ts'
 
 const GROUPS = 10
 const CLAIMS_PER_GROUP = 10
 const CLAIMS = GROUPS * CLAIMS_PER_GROUP
 const CLUSTERS = 200
 const REQUESTS = 1_000
-/** Milliseconds in which only what the API does by itself is counted. */
-const QUIET_MS = 5_000
 
 export const apiClaims: Bench = {
   name: 'api-claims',
@@ -78,19 +75,16 @@ const count = async (
   state: string,
   requests: Readonly<Record<string, (n: number) => Call>>,
 ): Promise<Figure[]> => {
-  const statements = (): Promise<number> => statementsOf(server)
-  await sleep(QUIET_MS / 5)
-  const [quietAt, quiet] = [moment(), await statements()]
-  await sleep(QUIET_MS)
-  const perMs = ((await statements()) - quiet) / (moment() - quietAt)
-  const figures: Figure[] = [{ name: `${state}, nothing happens`, unit: 'statements/s', value: perMs * 1_000 }]
+  const meter = await statementMeter([server])
+  const figures: Figure[] = [{ name: `${state}, nothing happens`, unit: 'statements/s', value: meter.quiet * 1_000 }]
   for (const [name, call] of Object.entries(requests)) {
-    const [at, before, cpu] = [moment(), await statements(), server.usage().cpuMs]
-    await inParallel(upTo(REQUESTS), IN_FLIGHT, (n) => load.send(call(n)))
-    const [spent, after, cpuAfter] = [moment() - at, await statements(), server.usage().cpuMs]
+    const cpu = server.usage().cpuMs
+    const statements = await meter.count(async () => {
+      await inParallel(upTo(REQUESTS), IN_FLIGHT, (n) => load.send(call(n)))
+    })
     figures.push(
-      { name: `${state}, ${name}`, unit: 'statements', value: (after - before - spent * perMs) / REQUESTS },
-      { name: `${state}, ${name}: CPU of the API`, unit: 'ms', value: (cpuAfter - cpu) / REQUESTS },
+      { name: `${state}, ${name}`, unit: 'statements', value: statements / REQUESTS },
+      { name: `${state}, ${name}: CPU of the API`, unit: 'ms', value: (server.usage().cpuMs - cpu) / REQUESTS },
     )
   }
   return figures

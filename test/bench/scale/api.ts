@@ -2,9 +2,9 @@
 import { fanOut } from '../api/fan-out.ts'
 import { createFleet, report } from '../api/fleet.ts'
 import { onPostgres, type PostgresGround } from '../api/ground.ts'
-import { IN_FLIGHT } from '../api/load.ts'
+import { type Call, IN_FLIGHT } from '../api/load.ts'
 import { figuresOf, OPERATIONS, type Operation } from '../api/operations.ts'
-import { statementsOf } from '../api/statements.ts'
+import { type StatementMeter, statementMeter } from '../api/statements.ts'
 import type { Bench, BenchContext } from '../definition.ts'
 import { inParallel, upTo } from '../in-parallel.ts'
 import type { Figure } from '../report/row.ts'
@@ -57,9 +57,10 @@ export const scaleApi: Bench = {
       },
       { name: 'list of 100 node pools of all', call: () => ({ method: 'GET', path: '/nodepools?size=100' }) },
     ]
+    const meter = await statementMeter([server])
     const figures: Figure[] = []
     for (const operation of operations)
-      figures.push(...(await measured(ground, context, operation.name, (n) => operation.call(n, fleet))))
+      figures.push(...(await measured(ground, meter, context, operation.name, (n) => operation.call(n, fleet))))
     context.note(`${reported} clusters have a report of each of the ${ADAPTERS} adapters, the others of one.`)
     return [
       ...figures,
@@ -78,18 +79,21 @@ const nodePool = (n: number): object => ({
 })
 
 const measured = async (
-  { load, server }: PostgresGround,
+  { load }: PostgresGround,
+  meter: StatementMeter,
   { say }: BenchContext,
   name: string,
-  call: Parameters<PostgresGround['load']['measure']>[0],
+  call: (n: number) => Call,
 ): Promise<readonly Figure[]> => {
   let calls = 0
-  const before = await statementsOf(server)
-  const figure = await load.measure((n) => {
-    calls += 1
-    return call(n)
+  let figures: readonly Figure[] = []
+  const statements = await meter.count(async () => {
+    const figure = await load.measure((n) => {
+      calls += 1
+      return call(n)
+    })
+    say(`${name}: ${figure.rate.toFixed(0)}/s`)
+    figures = figuresOf(name, figure)
   })
-  const statements = (await statementsOf(server)) - before
-  say(`${name}: ${figure.rate.toFixed(0)}/s`)
-  return [...figuresOf(name, figure), { name: `${name}: statements`, unit: '1/request', value: statements / calls }]
+  return [...figures, { name: `${name}: statements`, unit: '1/request', value: statements / calls }]
 }

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { createFleet } from '../api/fleet.ts'
 import { onPostgres, type PostgresGround } from '../api/ground.ts'
-import { IN_FLIGHT, type Load, type Measured, openLoad } from '../api/load.ts'
+import { type Call, IN_FLIGHT, type Load, type Measured, openLoad } from '../api/load.ts'
 import { OPERATIONS } from '../api/operations.ts'
-import { statementsOf } from '../api/statements.ts'
+import { type StatementMeter, statementMeter } from '../api/statements.ts'
 import type { Bench } from '../definition.ts'
 import { upTo } from '../in-parallel.ts'
 import { type ApiProcess, startApiProcess } from '../program.ts'
@@ -36,9 +36,10 @@ export const scaleReplicas: Bench = {
     await ground.vacuum()
     const operations = OPERATIONS.filter(({ name }) => MEASURED.includes(name))
     const measureAll = async (replicas: readonly Replica[]): Promise<ReadonlyMap<string, Together>> => {
+      const meter = await statementMeter(replicas.map(({ server }) => server))
       const figures = new Map<string, Together>()
       for (const operation of operations) {
-        const figure = await together(replicas, (n) => operation.call(n, fleet))
+        const figure = await together(replicas, meter, (n) => operation.call(n, fleet))
         context.say(`${replicas.length}, ${operation.name}: ${figure.rate.toFixed(0)}/s`)
         figures.set(operation.name, figure)
       }
@@ -75,18 +76,19 @@ interface Together {
 }
 
 /** All replicas at the same time, each under a load of its own. The first one's knows what the database takes. */
-const together = async (replicas: readonly Replica[], call: Parameters<Load['measure']>[0]): Promise<Together> => {
+const together = async (
+  replicas: readonly Replica[],
+  meter: StatementMeter,
+  call: (n: number) => Call,
+): Promise<Together> => {
   let calls = 0
-  const statements = async (): Promise<number> => {
-    const counts = await Promise.all(replicas.map(({ server }) => statementsOf(server)))
-    return counts.reduce((sum, count) => sum + count, 0)
-  }
-  const before = await statements()
-  // Each counts for itself: together they ask about all.
-  const measured = await Promise.all(replicas.map(({ load }) => load.measure(() => call(calls++))))
-  const after = await statements()
+  let measured: readonly Measured[] = []
+  const statements = await meter.count(async () => {
+    // Each counts for itself: together they ask about all.
+    measured = await Promise.all(replicas.map(({ load }) => load.measure(() => call(calls++))))
+  })
   const rate = measured.reduce((sum, one) => sum + one.rate, 0)
-  return { rate, cpuMs: cpuOf(measured, rate), statements: (after - before) / calls }
+  return { rate, cpuMs: cpuOf(measured, rate), statements: statements / calls }
 }
 
 /** What the replicas took for a request on average, and PostgreSQL for one of all. */
