@@ -6,8 +6,8 @@ import type { Stage } from '../stage.ts'
 /** The HyperFleet API on an empty embedded database. */
 export const startApi = (stage: Stage): Promise<MusterProcess> => startApiProcess(stage.folder)
 
-/** A manager that runs the Sentinel alone, for all namespaces. */
-export const startSentinel = async (stage: Stage): Promise<MusterProcess> => {
+/** A manager that runs the Sentinel alone, for all namespaces. @param api the URL that its SentinelConfigs name */
+export const startSentinel = async (stage: Stage, api?: string): Promise<MusterProcess> => {
   const probe = await freePort()
   const args = [
     'manager',
@@ -15,6 +15,7 @@ export const startSentinel = async (stage: Stage): Promise<MusterProcess> => {
     '--metrics-bind-address=0',
     `--health-probe-bind-address=127.0.0.1:${probe}`,
     '--log-level=warn',
+    ...(api === undefined ? [] : [`--hyperfleet-api-url=${api}`]),
   ]
   return startMuster({
     args,
