@@ -3,10 +3,10 @@ import { readFile, realpath } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { dirname, isAbsolute, normalize, sep } from 'node:path'
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
+import { type HttpAllowlist, httpAllowlist } from '#lib/link-local/http-allowlist.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
 import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { type NatsAllowlist, type NatsFiles, natsAllowlist } from './events/nats-allowlist.ts'
-import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
 
 export interface Access {
   /** The listed variables that are set. */

@@ -2,6 +2,7 @@
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
+import { httpAllowlist } from '#lib/link-local/http-allowlist.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -26,6 +27,8 @@ export interface SentinelDaemonDeps {
   readonly identity: string
   /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
   readonly hyperfleetApiUrl?: string | undefined
+  /** Prefixes of the URLs of others that they may name. */
+  readonly httpTargets?: readonly string[]
   /** File with the bearer token for that API. */
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Looks which other configs cover the same resources, and which resources none covers. */
@@ -50,12 +53,18 @@ export const sentinelDaemon =
     const { clock, metrics, version, loops } = deps
     const trusted = { url: deps.hyperfleetApiUrl, tokenFile: deps.hyperfleetApiTokenFile }
     const wakeSignal = new WakeSignal(context.clock)
+    const allowlist = httpAllowlist(deps.httpTargets ?? [], '--sentinel-http-targets')
     const { log, signal } = context
     // Not from the cache: what the Sentinel before us wrote last says what it has already pulsed.
     const before = (await context.api.get(SentinelConfig, name, context.namespace))?.status
     const loop = new PulseLoop({
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
       defaultUrl: deps.hyperfleetApiUrl,
+      refusal: (url) => {
+        if (trusted.url === undefined || isTrustedOrigin(url, trusted)) return undefined
+        const refused = allowlist.refusal(url)
+        return refused && `${refused}, and it is not the API of --hyperfleet-api-url`
+      },
       watchedUntil: (shard) =>
         before?.shard === shard && before.lastPollTime !== undefined ? Date.parse(before.lastPollTime) : undefined,
       source: `hyperfleet-sentinel/${name}`,

@@ -1,14 +1,22 @@
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { optional, toggle } from '#operator/flags/flag.ts'
-import { objectName } from '#operator/flags/values.ts'
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { httpPrefixes, objectName } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, type Rights } from '#operator/rights.ts'
 import type { SentinelOptions } from './options.ts'
 
 const flags = {
   config: optional('NAME', 'the one SentinelConfig to work on (default: all of the namespace)', objectName),
+  sentinelHttpTargets: flag(
+    'URLS',
+    'prefixes of the URLs of HyperFleet APIs other than that of --hyperfleet-api-url that SentinelConfigs may name, separated by commas',
+    httpPrefixes,
+    '',
+  ),
   denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
 }
+
+type Context = Omit<SentinelOptions, 'httpTargets'> & Pick<Values<typeof flags>, 'sentinelHttpTargets'>
 
 const rights: Rights = {
   account: 'hyperfleet-sentinel',
@@ -43,8 +51,8 @@ export const sentinelEntry = {
   kinds: [SentinelConfig],
   flags,
   rights,
-  load: async (context: SentinelOptions) => {
+  load: async ({ sentinelHttpTargets: httpTargets, ...context }: Context) => {
     const { sentinel } = await import('./index.ts')
-    return sentinel(context)
+    return sentinel({ ...context, httpTargets })
   },
-} as const satisfies ControllerEntry<SentinelOptions>
+} as const satisfies ControllerEntry<Context>

@@ -11,8 +11,10 @@ export interface SentinelOptions {
   readonly identity: string
   /** The one SentinelConfig to work on; undefined: all. */
   readonly config?: string | undefined
-  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. Undefined: they may name any, without it. */
   readonly hyperfleetApiUrl?: string | undefined
+  /** Prefixes of the URLs of others that they may name. */
+  readonly httpTargets?: readonly string[]
   /** File with the bearer token for that API, read for every request. */
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */

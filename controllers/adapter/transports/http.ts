@@ -1,15 +1,15 @@
 /**
  * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes: ADAPTER-56. Where
- * they may lead: ./http-allowlist.ts.
+ * they may lead: lib/link-local/http-allowlist.ts.
  */
 
 import { isObject } from '#lib/json/is-object.ts'
+import type { HttpAllowlist } from '#lib/link-local/http-allowlist.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
 import { type FailureReason, TaskError } from '../run/task-error.ts'
 import type { Json, JsonObject, Retry } from '../task/task.ts'
 import { explainErrors } from './explain-errors.ts'
-import type { HttpAllowlist } from './http-allowlist.ts'
 import type { Lookup, ResourceTransport, Target } from './transport.ts'
 
 const RETRY: Retry = { attempts: 3, backoff: 'exponential', baseDelayMs: 500, maxDelayMs: 10_000, timeoutMs: undefined }

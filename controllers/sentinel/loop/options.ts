@@ -10,6 +10,8 @@ export interface LoopOptions {
   spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
   /** Of the HyperFleet API, where the spec names none. */
   readonly defaultUrl: string | undefined
+  /** Why an API must not be asked; undefined when it may. */
+  refusal(url: string): string | undefined
   /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
   watchedUntil(shard: string): number | undefined
   /** Events that earlier Sentinels created for this object. */

@@ -95,6 +95,8 @@ export class PulseLoop {
     this.#specReadAt = monotonic(this.#options.clock)
     try {
       const settings = parseSettings(spec, this.#options.defaultUrl)
+      const refusal = this.#options.refusal(settings.url)
+      if (refusal !== undefined) throw new SettingsError('hyperfleetAPI.url', refusal)
       this.#specProblem = undefined
       if (JSON.stringify(settings) !== JSON.stringify(this.#shard?.settings)) this.#apply(settings)
     } catch (error) {

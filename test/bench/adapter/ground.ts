@@ -64,7 +64,7 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
         metadata: { name: 'bench' },
         spec: { resourceType: 'clusters', hyperfleetAPI: { url: api.url } },
       })
-      all.use(await startSentinel(stage))
+      all.use(await startSentinel(stage, api.url))
     },
     runs: () => sumOf(metrics, 'hyperfleet_adapter_events_processed_total'),
     requests: () => sumOf(metrics, 'rest_client_requests_total'),

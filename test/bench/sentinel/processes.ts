@@ -6,8 +6,11 @@ import type { Stage } from '../stage.ts'
 /** The HyperFleet API on an empty embedded database. */
 export const startApi = (stage: Stage): Promise<MusterProcess> => startApiProcess(stage.folder)
 
-/** A manager that runs the Sentinel alone, for all namespaces. @param config The name of its SentinelConfig; all when undefined. */
-export const startSentinel = async (stage: Stage, config?: string): Promise<MusterProcess> => {
+/**
+ * A manager that runs the Sentinel alone, for all namespaces.
+ * @param api the URL that its SentinelConfigs name @param config the name of its SentinelConfig; all when undefined
+ */
+export const startSentinel = async (stage: Stage, api?: string, config?: string): Promise<MusterProcess> => {
   const probe = await freePort()
   const args = [
     'manager',
@@ -16,6 +19,7 @@ export const startSentinel = async (stage: Stage, config?: string): Promise<Must
     '--metrics-bind-address=0',
     `--health-probe-bind-address=127.0.0.1:${probe}`,
     '--log-level=warn',
+    ...(api === undefined ? [] : [`--hyperfleet-api-url=${api}`]),
   ]
   return startMuster({
     args,

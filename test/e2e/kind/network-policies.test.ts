@@ -26,6 +26,8 @@ interface Actor {
 /** Pods that are not ours: of another namespace, or of ours without any label. */
 const OTHERS: readonly Actor[] = [
   { name: 'unlabelled', namespace: NAMESPACE, labels: {}, ports: [{ name: 'http', containerPort: 8000 }] },
+  // A Job of a task.
+  { name: 'job', namespace: 'hyperfleet-work', labels: {}, ports: [{ name: 'http', containerPort: 8000 }] },
   { name: 'prometheus', namespace: 'monitoring', labels: {}, ports: [{ name: 'http', containerPort: 9090 }] },
   {
     name: 'postgres',
@@ -90,6 +92,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // muster nats, beside the server, calls the API server.
   nats: [...EVERYWHERE, ...HTTPS],
   unlabelled: [...EVERYWHERE, ...HTTPS],
+  job: [],
   prometheus: [
     ...OF_ANY_POD,
     ...MANAGERS.map((name) => `${name}:metrics`),
@@ -204,7 +207,7 @@ describe.skipIf(missing !== undefined)(`network policies${missing === undefined 
     }
   })
 
-  // GITOPS-19
+  // GITOPS-19, GITOPS-37
   test('attack: every pod, that of a stranger too, opens every connection that the install does not name', {
     timeout: 300_000,
   }, async () => {

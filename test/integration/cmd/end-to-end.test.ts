@@ -24,6 +24,7 @@ beforeAll(async () => {
     `--kubeconfig=${await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)}`,
     `--namespace=${NAMESPACE}`,
     '--config=us-east',
+    `--hyperfleet-api-url=${url}`,
     '--metrics-bind-address=127.0.0.1:0',
     '--health-probe-bind-address=127.0.0.1:0',
   ])

@@ -222,6 +222,7 @@ describe.for(Object.entries(PLACES))('the image %s', ([, { missing, lay }]) => {
           'manager',
           '--controllers=sentinel',
           '--kubeconfig=/access/kubeconfig',
+          `--hyperfleet-api-url=${await urlOf(api)}`,
           `--namespace=${namespace}`,
           ...bound,
         ],

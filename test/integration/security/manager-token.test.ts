@@ -121,13 +121,32 @@ test('ADAPTER-52 attack: a param reads the token by its file, by what that links
   await manager.stop()
 })
 
-test('SENTINEL-45 attack: a SentinelConfig names its author’s server as the API: it is asked without the token', async () => {
-  await configs.declare('own-server', { resourceType: 'clusters', hyperfleetAPI: { url } })
-  await configs.declare('metadata', { resourceType: 'clusters', hyperfleetAPI: { url: 'http://169.254.169.254' } })
+test('SENTINEL-45 attack: a SentinelConfig names its author’s server, or another address of the cluster, as the API: none is asked', async () => {
+  const others = { 'own-server': url, metadata: 'http://169.254.169.254', kubernetes: 'https://kubernetes.default.svc' }
+  for (const [name, other] of Object.entries(others))
+    await configs.declare(name, { resourceType: 'clusters', hyperfleetAPI: { url: other } })
   const sentinel = await configs.start(systemClock, { hyperfleetApiUrl: tasks.url, hyperfleetApiTokenFile: tokenFile })
-  await configs.until('own-server', 'APIUnreachable')
-  const { status } = await configs.until('metadata', 'APIRefused')
-  expect(status?.lastError).toContain('link-local')
+  const problem = async (name: string) => {
+    const { status } = await configs.until(name, 'InvalidSpec')
+    return status?.conditions?.find(({ type }) => type === 'Ready')?.message
+  }
+  expect(await problem('own-server')).toContain(
+    `${url}/ is not among what --sentinel-http-targets lists, which is nothing, and it is not the API of --hyperfleet-api-url`,
+  )
+  expect(await problem('kubernetes')).toContain('is not among what --sentinel-http-targets lists')
+  expect(await problem('metadata')).toContain('link-local')
+  await sentinel.stop()
+  expect(requests).toEqual([])
+})
+
+test('SENTINEL-45 attack: where the operator lists the server, it is asked, without the token', async () => {
+  await configs.declare('listed', { resourceType: 'clusters', hyperfleetAPI: { url } })
+  const sentinel = await configs.start(systemClock, {
+    hyperfleetApiUrl: tasks.url,
+    hyperfleetApiTokenFile: tokenFile,
+    httpTargets: [url],
+  })
+  await configs.until('listed', 'APIUnreachable')
   await sentinel.stop()
   expect(requests).not.toEqual([])
   expect(requests.map(({ authorization }) => authorization)).toEqual(requests.map(() => undefined))

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
@@ -49,6 +50,36 @@ describe.for(PROVIDERS)('CLUSTER-64: the account of $label', ({ label, account }
     await pools.cluster.kubectl('create', 'secret', 'generic', name, '-n', place, as)
     await pools.cluster.kubectl('delete', 'secret', name, '-n', place, as)
   })
+})
+
+test('POOL-84: attack: an editor labels a namespace as a pool’s, and makes a cluster with the provider’s label there; its account is not let in', async () => {
+  const { cluster, api } = pools
+  const [hosted] = await Array.fromAsync(
+    api.list(ClusterPool, { namespace: NAMESPACE, fieldSelector: 'metadata.name=hosted' }),
+  )
+  await cluster.kubectl('create', 'namespace', 'labelled')
+  await cluster.kubectl('label', 'namespace', 'labelled', `hive.openshift.io/clusterpool-uid=${hosted?.metadata.uid}`)
+  await api.create(ClusterDeployment, {
+    metadata: { name: 'bait', namespace: 'labelled', labels: { provider: 'hosted' } },
+    spec: { platform: { none: {} }, baseDomain: 'example.com', clusterName: 'bait' },
+  })
+  const bindings = async () => {
+    const found = await cluster.kubectl(
+      'get',
+      'rolebindings',
+      '-A',
+      '-o',
+      'custom-columns=:.metadata.namespace',
+      '-l',
+      'muster.dev/provider=hosted',
+      '--no-headers',
+    )
+    return found.split('\n').filter(Boolean)
+  }
+  // Of a pass that has seen both.
+  await cluster.kubectl('patch', 'clusterpool', 'hosted', '-n', NAMESPACE, '--type=merge', '-p', '{"spec":{"size":2}}')
+  await vi.waitFor(async () => expect(await bindings()).toHaveLength(2), PATIENCE)
+  expect(await bindings()).not.toContain('labelled')
 })
 
 // POOL-85

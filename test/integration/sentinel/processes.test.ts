@@ -23,6 +23,7 @@ const managerAt = async (server: string | undefined, ...more: readonly string[])
     '--controllers=sentinel',
     `--namespace=${world.namespace}`,
     `--kubeconfig=${kubeconfig}`,
+    `--hyperfleet-api-url=${api.url}`,
     ...addresses,
     ...more,
   ]

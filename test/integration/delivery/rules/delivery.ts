@@ -25,6 +25,7 @@ export const inOneNamespace =
     each(undefined, ({ kind, metadata }) => {
       const isClusterScoped = CLUSTER_SCOPED.some((name) => name === kind)
       if (isClusterScoped) return metadata.namespace === undefined ? [] : ['it has no namespace']
+      if (kind === 'NetworkPolicy' && metadata.namespace === TASK_WORK) return []
       if (RIGHTS.includes(kind) && OF_TASKS.some((name) => name === metadata.namespace)) return []
       return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
     })(objects)

@@ -1,3 +1,4 @@
+import { TASK_WORK } from '#hack/muster/managers.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
 import { type Manifest, nameOf, type Rule } from './manifest.ts'
 import { type Running, running, selected } from './workload.ts'
@@ -26,7 +27,8 @@ interface Policy {
 
 const policiesOf = (objects: readonly Manifest[]): readonly Policy[] =>
   objects
-    .filter(({ kind }) => kind === 'NetworkPolicy')
+    // Where tasks apply things, no workload of an overlay runs.
+    .filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace !== TASK_WORK)
     .map((object) => {
       const spec = object.spec as Partial<Policy> & { podSelector: LabelSelector }
       const pods = selected(running(objects), spec.podSelector)

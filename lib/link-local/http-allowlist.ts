@@ -1,7 +1,7 @@
-/** Where resources of HTTP services may lead: ADAPTER-55. Why so: docs/decisions/http-resources.md. */
-import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
+/** Where authors of tasks and of SentinelConfigs may have a manager lead: ADAPTER-55, SENTINEL-45. Why so: docs/decisions/http-resources.md. */
+import { namesBlockedAddress } from './guarded-lookup.ts'
 
-/** What `--adapter-http-targets` lists. */
+/** What a flag lists. */
 export interface HttpAllowlist {
   /** Nothing is listed: no such resource is worked on. */
   readonly isEmpty: boolean
@@ -9,8 +9,11 @@ export interface HttpAllowlist {
   refusal(url: string): string | undefined
 }
 
-/** @param prefixes URLs: of each the origin has to be the same, and the path has to begin with these segments */
-export const httpAllowlist = (prefixes: readonly string[]): HttpAllowlist => {
+/**
+ * @param prefixes URLs: of each the origin has to be the same, and the path has to begin with these segments
+ * @param flag that lists them
+ */
+export const httpAllowlist = (prefixes: readonly string[], flag = '--adapter-http-targets'): HttpAllowlist => {
   const allowed = prefixes.map((prefix) => new URL(prefix))
   return {
     isEmpty: allowed.length === 0,
@@ -23,7 +26,7 @@ export const httpAllowlist = (prefixes: readonly string[]): HttpAllowlist => {
       if (namesBlockedAddress(url)) return `${shown} is a link-local address, where machines keep their credentials`
       if (allowed.some((prefix) => isUnder(url, prefix))) return undefined
       const list = allowed.map(({ href }) => href).join(', ') || 'nothing'
-      return `${shown} is not among what --adapter-http-targets lists, which is ${list}`
+      return `${shown} is not among what ${flag} lists, which is ${list}`
     },
   }
 }
