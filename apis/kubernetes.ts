@@ -65,6 +65,17 @@ export interface Role extends KubeObject<undefined> {
 
 export const Role: Resource<Role> = defineResource<undefined>({ ...RBAC, plural: 'roles', kind: 'Role' })
 
+export interface ClusterRole extends KubeObject<undefined> {
+  readonly rules?: Role['rules']
+}
+
+export const ClusterRole: Resource<ClusterRole> = defineResource<undefined>({
+  ...RBAC,
+  scope: 'Cluster',
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+})
+
 export interface RoleBinding extends KubeObject<undefined> {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string }
   readonly subjects?: readonly Subject[]

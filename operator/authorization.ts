@@ -2,6 +2,12 @@
 import { isForbidden } from './client/errors.ts'
 import type { Transport } from './client/transport.ts'
 
+/** What tokens are for that people and programs show to a manager. */
+const AUDIENCE = 'muster'
+
+/** What to say of a token that is not taken because the API server would take it. RUNTIME-77. */
+export const REPLAYABLE = `this token opens the API server too, so a manager that is shown it could act as you: make one with --audience=${AUDIENCE}`
+
 /** What a caller wants to do. */
 export type AccessAttributes = ResourceAttributes | NonResourceAttributes
 
@@ -26,6 +32,8 @@ export type AuthorizationResult =
   | { readonly kind: 'allowed'; readonly user: string }
   /** 401: there is no valid token. */
   | { readonly kind: 'unauthenticated' }
+  /** 401: we could act as the caller at the API server. */
+  | { readonly kind: 'replayable' }
   /** 403. */
   | { readonly kind: 'forbidden'; readonly user: string }
   /** 503: the API server can't say, or does not let us review. */
@@ -36,6 +44,12 @@ interface UserInfo {
   readonly uid?: string
   readonly groups?: readonly string[]
   readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+interface TokenReview {
+  readonly authenticated?: boolean
+  readonly audiences?: readonly string[]
+  readonly user?: UserInfo
 }
 
 /**
@@ -55,12 +69,13 @@ export const authorize = async (
     return status
   }
   try {
-    const review = await post<{ authenticated?: boolean; user?: UserInfo }>(
-      '/apis/authentication.k8s.io/v1/tokenreviews',
-      { token },
-    )
+    const reviewed = (spec: object) => post<TokenReview>('/apis/authentication.k8s.io/v1/tokenreviews', spec)
+    // Without audiences the API server says whether it would take the token itself.
+    const [review, own] = await Promise.all([reviewed({ token, audiences: [AUDIENCE] }), reviewed({ token })])
+    if (own.authenticated === true) return { kind: 'replayable' }
     const { username: user = '', uid, groups, extra } = review.user ?? {}
-    if (review.authenticated !== true || user === '') return { kind: 'unauthenticated' }
+    const isForUs = review.authenticated === true && review.audiences?.includes(AUDIENCE) === true
+    if (!isForUs || user === '') return { kind: 'unauthenticated' }
     const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
     const { allowed } = await post<{ allowed: boolean }>(path, {
       user,

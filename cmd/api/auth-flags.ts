@@ -1,6 +1,7 @@
 import { parseTaskAccounts, type TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { names as listOf, nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
+import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
@@ -81,9 +82,6 @@ export const authFlags = {
 
 type AuthOptions = Values<typeof authFlags>
 
-/** Where Kubernetes puts what a pod needs to talk to the API server. */
-const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
-
 /** The issuer that the flags name, if any. @throws UsageError */
 export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   const { authIssuer, authKubernetes, authAudience, authIdentityClaim, authRolesClaim } = options
@@ -100,9 +98,15 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   if (authKubernetes && authIssuer !== undefined)
     throw new UsageError('--auth-kubernetes: write one of --auth-kubernetes and --auth-issuer')
   if (authKubernetes) {
-    const tokenFile = `${ACCOUNT}/token`
+    const tokenFile = `${SERVICE_ACCOUNT_FOLDER}/token`
     const url = 'https://kubernetes.default.svc/openid/v1/jwks'
-    return [{ ...rules, issuer: { sameAsTokenFile: tokenFile }, keys: { url, caFile: `${ACCOUNT}/ca.crt`, tokenFile } }]
+    return [
+      {
+        ...rules,
+        issuer: { sameAsTokenFile: tokenFile },
+        keys: { url, caFile: `${SERVICE_ACCOUNT_FOLDER}/ca.crt`, tokenFile },
+      },
+    ]
   }
   if (authIssuer !== undefined) return [{ ...rules, issuer: authIssuer, keys: keysOf(options) }]
   const needless = (['authJwksUrl', 'authJwksFile', 'authRolesClaim'] as const).find(

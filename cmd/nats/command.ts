@@ -13,9 +13,10 @@ export const natsFlags = {
     process.env.POD_NAMESPACE ?? 'hyperfleet-system',
   ),
   output: required('DIRECTORY', 'where nats-server finds users.conf, and its certificate', nonEmpty),
-  storeDir: optional(
+  storeDir: optional('DIRECTORY', 'where nats-server keeps its streams, as its store_dir says', nonEmpty),
+  formerStoreDir: optional(
     'DIRECTORY',
-    'where nats-server keeps its streams; those of releases without users are moved to their accounts before it starts',
+    'where nats-server of releases without users kept them; they are moved to their accounts in --store-dir before it starts',
     nonEmpty,
   ),
   hosts: flag('NAMES', 'names and addresses that clients reach NATS by, separated by commas', names, 'nats'),
@@ -34,7 +35,7 @@ export type NatsOptions = Values<typeof natsFlags>
 
 const EXAMPLES = `
 Examples:
-  muster nats --output=/etc/muster-nats --store-dir=/data --hosts=nats,nats.hyperfleet-system.svc,nats.example
+  muster nats --output=/etc/muster-nats --store-dir=/data/accounts --former-store-dir=/data --hosts=nats,nats.hyperfleet-system.svc,nats.example
 
 It runs beside nats-server, whose configuration includes users.conf of that folder.
 `

@@ -1,9 +1,11 @@
 /**
  * Streams belong to an account. Releases whose server had no users kept all of them in the one that nats-server calls $G, as folders:
  *
- *   <store>/jetstream/$G/streams/KV_fleet-desired  ─►  <store>/jetstream/FLEET/streams/KV_fleet-desired
+ *   <former store>/jetstream/$G/streams/KV_fleet-desired  ─►  <store>/jetstream/FLEET/streams/KV_fleet-desired
  *
- * A stream's folder holds nothing of its account, so moving it moves the stream with its consumers. NATS-7.
+ * A stream's folder holds nothing of its account, so moving it moves the stream with its consumers. NATS-7. The store is another one than
+ * the former, because a server is not healthy as long as its store has accounts that it does not know: after a rollback it would never be
+ * ready. NATS-16.
  */
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,17 +22,22 @@ export const accountOf = (stream: string): AccountName | undefined => {
   return stream.startsWith('hyperfleet-') ? 'API' : undefined
 }
 
-/** Only while no server uses the folder. Nothing is overwritten. @throws the system's error for a folder that can't be used */
-export const moveStreams = async (store: string, log: Logger): Promise<void> => {
-  const streams = join(store, 'jetstream')
-  const former = join(streams, '$G', 'streams')
+interface Stores {
+  /** Of a server without users. */
+  readonly from: string
+  readonly to: string
+}
+
+/** Only while no server uses the folders, on one file system. Nothing is overwritten. @throws the system's error for a folder that can't be used */
+export const moveStreams = async ({ from, to }: Stores, log: Logger): Promise<void> => {
+  const former = join(from, 'jetstream', '$G', 'streams')
   for (const stream of await foldersIn(former)) {
     const account = accountOf(stream)
     if (account === undefined) {
       log.warn('a stream is in the account of a server without users, which no user reaches', { stream })
       continue
     }
-    const folder = join(streams, account, 'streams')
+    const folder = join(to, 'jetstream', account, 'streams')
     if ((await foldersIn(folder)).includes(stream)) {
       log.warn('a stream is in its account already, so the one of the server without users stays where it is', {
         stream,

@@ -36,7 +36,7 @@ const INTERVAL_MS = 5_000
 
 /** Until a signal stops it. @throws UsageError, Failure, and the system's error for a folder that can't be used */
 export const runNats = async (options: NatsOptions): Promise<void> => {
-  const { output, storeDir, kubeconfig, context, healthProbeBindAddress } = options
+  const { output, storeDir, formerStoreDir, kubeconfig, context, healthProbeBindAddress } = options
   const signal = stopOnSignals()
   const log = createLogger(options).child({ component: 'nats' })
   logUnhandledRejections(log)
@@ -48,7 +48,8 @@ export const runNats = async (options: NatsOptions): Promise<void> => {
   const files = filesIn(output)
   await makeFolder(output)
   // With its configuration there, the server may run: it is this program that was started again.
-  if (storeDir !== undefined && (await textOf(files.users)) === undefined) await moveStreams(storeDir, log)
+  if (storeDir !== undefined && formerStoreDir !== undefined && (await textOf(files.users)) === undefined)
+    await moveStreams({ from: formerStoreDir, to: storeDir }, log)
 
   const keeper = new Keeper(createApi(transport, { signal }), files, { options, clock, log })
   health.check('configuration', () => (keeper.isWritten ? undefined : 'nats-server has no configuration yet'))

@@ -2,8 +2,8 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { POOL_LABELS, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { ClusterRole, Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { applyBrake, createBrake, knownAbsentClaims } from '#controllers/clusterpool/decide/brake.ts'
 import { findInferredDeletions } from '#controllers/clusterpool/decide/inferred-deletions.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
@@ -76,6 +76,7 @@ const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promi
   const customizations = await storeOf(api, ClusterDeploymentCustomization, { namespace })
   const namespaces = await storeOf(api, Namespace, { labelSelector: POOL_LABELS.uid })
   const bindings = await storeOf(api, RoleBinding, {})
+  const roles = await storeOf(api, ClusterRole, { labelSelector: PROVIDER_ROLE_LABEL })
   return {
     clustersOfPool: clusters(indexEntries.clustersOfPool),
     cluster: clusters(indexEntries.cluster),
@@ -88,6 +89,7 @@ const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promi
     namespacesOfPool: namespaces(indexEntries.namespacesOfPool),
     namespace: namespaces(indexEntries.namespace),
     bindingsInNamespace: bindings(indexEntries.bindingsInNamespace),
+    providerRoles: roles(indexEntries.providerRoles),
   }
 }
 

@@ -11,7 +11,7 @@ export const LINES = {
   api: { role: 'stranger', mustNot: 'call the HyperFleet API without a token' },
   nats: { role: 'stranger', mustNot: 'reach NATS without a key, or without TLS' },
   traffic: { role: 'stranger', mustNot: 'reach a pod of Muster by a way that the install does not name' },
-  allUsers: { role: 'stranger', mustNot: 'have rights on Muster’s kinds by a group of all users' },
+  allUsers: { role: 'stranger', mustNot: 'have rights on Muster’s custom resources by a group of all users' },
   accounts: { role: 'namespace editor', mustNot: 'act as an account of Muster, or read what it keeps secret' },
   administrator: { role: 'namespace editor', mustNot: 'be an administrator of the HyperFleet API' },
   configuration: { role: 'namespace editor', mustNot: 'write Muster’s configuration, such as the keys of devices' },

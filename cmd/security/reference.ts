@@ -13,7 +13,7 @@ export const REFERENCE_FILES = [
   'kustomize/base/{policies,rbac,network}/*.yaml',
   'kustomize/base/api/networkpolicy.yaml',
   'kustomize/components/*/{rbac,policy,claimed-clusters}.yaml',
-  'kustomize/providers/*/{rights,policy}.yaml',
+  'kustomize/providers/*/{rights,beside,policy}.yaml',
   'kustomize/argocd/projects.yaml',
 ] as const
 

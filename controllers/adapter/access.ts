@@ -3,6 +3,7 @@ import { readFile, realpath } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { dirname, isAbsolute, normalize, sep } from 'node:path'
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
+import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
 import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { type NatsAllowlist, type NatsFiles, natsAllowlist } from './events/nats-allowlist.ts'
 import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
@@ -52,9 +53,6 @@ export interface AccessOptions {
   readonly tokenAudience?: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
 }
-
-/** Where Kubernetes puts the token that a pod has for the API server. */
-const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 export const grantAccess = ({
   variables = [],

@@ -67,7 +67,8 @@ const rights: Rights = {
     events: 'Runs that fail and recover are events of the task.',
     'serviceaccounts/token':
       'Each task is known to the HyperFleet API by a token of its own ServiceAccount, kept in memory only.',
-    serviceaccounts: 'A task may do what its ServiceAccount may: one of this namespace, where there are no others.',
+    serviceaccounts:
+      'A task may do what its ServiceAccount may: one of this namespace, where there are no others. It is read to say that it is missing.',
   },
   rare: [readAfterConflict('hyperfleet.redhat.com', 'adaptertasks')],
   optional: {

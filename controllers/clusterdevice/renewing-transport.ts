@@ -41,7 +41,9 @@ export const createRenewingTransport = async ({ read, open, log }: RenewingOptio
       } catch (error) {
         if (request.signal?.aborted || !(used !== current || mayNeedNewKubeconfig(error))) throw error
         const renewed = await isRenewed(used).catch((problem: unknown) => {
-          log.warn('the kubeconfig of the cluster can’t be read again', { problem: messageOf(problem) })
+          log.warn('the kubeconfig of the cluster can’t be read again, the one before stays', {
+            problem: messageOf(problem),
+          })
           return false
         })
         if (!renewed) throw error

@@ -9,7 +9,7 @@
 
 import { computePoolVersion } from './cluster/pool-version.ts'
 import { initialConditions, poolConditions } from './conditions.ts'
-import { bindingActions } from './decide/admin-bindings.ts'
+import { bindingActions } from './decide/bindings.ts'
 import { type Buckets, claimGoneAt, resumeDeadline, sortIntoBuckets } from './decide/buckets.ts'
 import { claimActions, planClaims, queueActions } from './decide/claims.ts'
 import { countClusters } from './decide/counts.ts'

@@ -17,7 +17,9 @@ const rights: Rights = {
     clusterdeploymentcustomizations: 'The finalizer of a lease; the lease itself is status.',
     secrets:
       'Templates and credentials are read beside the pool; install-configs and copies are written beside the cluster.',
-    rolebindings: 'Admins of pools are let into the namespaces of their clusters.',
+    rolebindings: 'Admins of pools, and accounts of providers, are let into the namespaces of their clusters.',
+    clusterroles:
+      'Which rights the account of which provider has beside its clusters. The provider lets pools bind them.',
     ...EVENTS,
   },
   rare: [

@@ -5,13 +5,14 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RoleBinding } from '#apis/kubernetes.ts'
 import { isConflict, isNotFound } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
-import { adminBindingManifest } from './cluster/manifests.ts'
+import { adminBindingManifest, providerBindingManifest } from './cluster/manifests.ts'
 import { ADMIN_BINDING } from './decide/admin-bindings.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
 import { ClusterRejectedError, createCluster, FIELD_MANAGER } from './execute/create-cluster.ts'
 import { deleteEmptyNamespace, removePoolFinalizer } from './execute/delete-empty.ts'
 import { releaseLease, repairLease } from './lease/lease-writes.ts'
 import type { Action } from './model/plan.ts'
+import { refersTo } from './model/provider.ts'
 
 /** What became of one action. */
 export type ActionResult =
@@ -98,6 +99,8 @@ const executeAction = async (action: Action, context: ExecuteContext): Promise<v
       if (action.subjects.length === 0) return api.delete(RoleBinding, ADMIN_BINDING, action.namespace)
       await api.apply(RoleBinding, adminBindingManifest(pool, action), { fieldManager: FIELD_MANAGER, force: true })
       return
+    case 'BindProvider':
+      return bindProvider(context, action)
     case 'DeleteNamespace':
       return deleteEmptyNamespace(context, action)
     case 'RemovePoolFinalizer':
@@ -107,6 +110,16 @@ const executeAction = async (action: Action, context: ExecuteContext): Promise<v
 }
 
 type ActionOf<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
+
+const bindProvider = async (
+  { api, pool }: ExecuteContext,
+  { namespace, role, there }: ActionOf<'BindProvider'>,
+): Promise<void> => {
+  if (there !== undefined && !refersTo(there.roleRef, role.name))
+    await api.delete(RoleBinding, there.name, namespace, { uid: there.uid })
+  const manifest = providerBindingManifest(pool, namespace, role)
+  await api.apply(RoleBinding, manifest, { fieldManager: FIELD_MANAGER, force: true })
+}
 
 /** The whole of it: an entry of the inventory that is not in it goes. */
 const writeStatus = async (

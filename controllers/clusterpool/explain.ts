@@ -58,6 +58,8 @@ const targetOf = (action: Action): string => {
       return `${action.claim.name} at ${action.position}`
     case 'BindAdmins':
       return action.namespace
+    case 'BindProvider':
+      return `${action.role.name} in ${action.namespace}`
     case 'DeleteNamespace':
       return action.name
     case 'Wait':

@@ -3,7 +3,7 @@
  *
  *   ClusterPool ─► reconcile: observe ─► decide ─► execute ─► status, events, metrics
  *        ▲
- *        └─ woken by its clusters, claims, customizations, namespaces and by the bindings of its admins
+ *        └─ woken by its clusters, claims, customizations, namespaces, by the bindings of its admins and of providers, and by the roles of these
  *
  *   pool removed by force ─► lease/orphaned-clusters.ts removes the finalizer of what is left of its clusters,
  *                            lease/orphaned-leases.ts gives its leases back (outside)
@@ -16,8 +16,8 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { POOL_LABELS, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { ClusterRole, Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { type Controller, controller, type KubeObject } from '#operator/index.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { ADMIN_ROLE } from './decide/admin-bindings.ts'
@@ -36,6 +36,7 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolO
   const byCustomization = pools.index('customization', (pool) =>
     customizationNames(pool).map((name) => [`${pool.metadata.namespace}/${name}`, pool.metadata]),
   )
+  const all = pools.index('all', ({ metadata }) => [['all', metadata]])
   const byUid = pools.index('uid', ({ metadata }) => [[metadata.uid, metadata]])
   const poolOf = ({ metadata: { labels } }: KubeObject) => byUid.get(labels?.[POOL_LABELS.uid] ?? '')
 
@@ -60,7 +61,10 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolO
     { everywhere: true, transform: trimUnrelatedBinding },
   )
 
-  const indexes = indexCaches({ clusters, claims, customizations, namespaces, bindings })
+  // Any of its clusters may have the label of any provider.
+  const roles = pools.watches(ClusterRole, () => all.get('all'), { labelSelector: PROVIDER_ROLE_LABEL })
+
+  const indexes = indexCaches({ clusters, claims, customizations, namespaces, bindings, roles })
 
   pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }), ...(preflight && { preflight }) }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)

@@ -3,7 +3,7 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POOL_LABELS, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, type RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/index.ts'
 import { isNamespaceOf } from '#operator/model/namespace.ts'
@@ -13,7 +13,7 @@ import { deletedAt } from './model/metadata.ts'
 import type { NamespacedName } from './model/names.ts'
 import type { PoolNamespace, PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
-import type { PoolIndexes } from './observe/indexes.ts'
+import { type PoolIndexes, PROVIDER_ROLES } from './observe/indexes.ts'
 import type { Rejections } from './observe/rejections.ts'
 import type { WriteCache } from './observe/write-cache.ts'
 
@@ -55,6 +55,7 @@ export const readPoolObjects = async (
     missing,
     ...(template !== undefined && { template }),
     admins: indexes.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
+    providerRoles: indexes.providerRoles.get(PROVIDER_ROLES),
     namespaces: [
       ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), reading.now),
       ...earlierNamespaces(pool, clusters, reading),
@@ -164,6 +165,7 @@ const namespaceOf = (
   pool: ClusterPool,
   { indexes }: ObserveSources,
 ): PoolNamespace => ({
+  providerBindings: providerBindingsIn(metadata.name, indexes),
   isOfEarlierPool: metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid,
   name: metadata.name,
   uid: metadata.uid,
@@ -173,3 +175,14 @@ const namespaceOf = (
   admins: indexes.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
     ?.subjects,
 })
+
+const providerBindingsIn = (namespace: string, indexes: PoolIndexes): PoolNamespace['providerBindings'] => {
+  const names = new Set(indexes.providerRoles.get(PROVIDER_ROLES).map(({ name }) => name))
+  return indexes.bindingsInNamespace
+    .get(namespace)
+    .filter(({ metadata }) => names.has(metadata.name))
+    .map(({ metadata: { name, uid, labels }, roleRef, subjects = [] }) => {
+      const isLabelled = labels?.[PROVIDER_ROLE_LABEL] !== undefined
+      return { name, uid, roleRef, subjects, isLabelled }
+    })
+}

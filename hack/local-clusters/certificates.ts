@@ -1,23 +1,20 @@
 /** The certificates of one cluster: an authority of its own, and what it signs for the API server and its clients. */
-import { replaceFile } from '#lib/replace-file.ts'
-import 'reflect-metadata'
-import { randomBytes, webcrypto } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as x509 from '@peculiar/x509'
+import { replaceFile } from '#lib/replace-file.ts'
+import { createAuthority, type LeafOptions, signLeaf } from '#operator/admission/certificates.ts'
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const AUTHORITY_VALIDITY_MS = 10 * 365 * 24 * 3_600_000
-/** Machines disagree on the time. */
-const CLOCK_SKEW_MS = 5 * 60_000
+const HOSTS = ['127.0.0.1', 'localhost']
 
 /** What is signed, by the name of its file: https://kubernetes.io/docs/setup/best-practices/certificates */
 const LEAVES = {
-  apiserver: { subject: 'CN=kube-apiserver', usage: x509.ExtendedKeyUsage.serverAuth },
-  admin: { subject: 'O=system:masters, CN=admin', usage: x509.ExtendedKeyUsage.clientAuth },
-  'controller-manager': { subject: 'CN=system:kube-controller-manager', usage: x509.ExtendedKeyUsage.clientAuth },
-} as const
+  apiserver: { subject: 'CN=kube-apiserver' },
+  admin: { subject: 'O=system:masters, CN=admin', isClient: true },
+  'controller-manager': { subject: 'CN=system:kube-controller-manager', isClient: true },
+} as const satisfies Record<string, LeafOptions>
 
 export type Leaf = keyof typeof LEAVES
 
@@ -34,71 +31,28 @@ export const leafFile = (folder: string, leaf: Leaf): string => join(folder, `${
  * @param now milliseconds since the epoch
  */
 export const ensureCertificates = async (folder: string, validityMs: number, now: number): Promise<void> => {
-  if (!existsSync(authorityFile(folder))) await createAuthority(folder, now)
+  if (!existsSync(authorityFile(folder))) await writeAuthority(folder, now)
   for (const leaf of Object.keys(LEAVES) as Leaf[])
-    if (!(await isFresh(leafFile(folder, leaf), validityMs, now))) await signLeaf(folder, leaf, validityMs, now)
+    if (!(await isFresh(leafFile(folder, leaf), validityMs, now))) await writeLeaf(folder, leaf, validityMs, now)
 }
 
 const isFresh = async (file: string, validityMs: number, now: number): Promise<boolean> =>
-  existsSync(file) && new x509.X509Certificate(await readFile(file, 'utf8')).notAfter.getTime() - now > validityMs / 3
+  existsSync(file) && new X509Certificate(await readFile(file)).validToDate.getTime() - now > validityMs / 3
 
-const createAuthority = async (folder: string, now: number): Promise<void> => {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: 'CN=local-clusters',
-    notBefore: new Date(now - CLOCK_SKEW_MS),
-    notAfter: new Date(now + AUTHORITY_VALIDITY_MS),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  })
-  await replaceFile(authorityKeyFile(folder), await privateKeyOf(keys))
+const writeAuthority = async (folder: string, now: number): Promise<void> => {
+  const { certificate, key } = await createAuthority('local-clusters', now, AUTHORITY_VALIDITY_MS)
+  await replaceFile(authorityKeyFile(folder), `${key}\n`)
   // Written last: an authority is there when its certificate is.
-  await replaceFile(authorityFile(folder), `${certificate.toString('pem')}\n`)
+  await replaceFile(authorityFile(folder), `${certificate}\n`)
 }
 
 const authorityKeyFile = (folder: string): string => join(folder, 'ca.key')
 
-const signLeaf = async (folder: string, leaf: Leaf, validityMs: number, now: number): Promise<void> => {
-  const authority = new x509.X509Certificate(await readFile(authorityFile(folder), 'utf8'))
-  const signingKey = await webcrypto.subtle.importKey(
-    'pkcs8',
-    x509.PemConverter.decodeFirst(await readFile(authorityKeyFile(folder), 'utf8')),
-    ALGORITHM,
-    false,
-    ['sign'],
-  )
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const { subject, usage } = LEAVES[leaf]
-  const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
-    subject,
-    issuer: authority.subject,
-    notBefore: new Date(now - CLOCK_SKEW_MS),
-    notAfter: new Date(now + validityMs),
-    signingKey,
-    signingAlgorithm: ALGORITHM,
-    publicKey: keys.publicKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.ExtendedKeyUsageExtension([usage]),
-      new x509.SubjectAlternativeNameExtension([
-        { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
-      ]),
-      await x509.AuthorityKeyIdentifierExtension.create(authority),
-    ],
-  })
-  await replaceFile(leafFile(folder, leaf), `${certificate.toString('pem')}\n${await privateKeyOf(keys)}`)
+const writeLeaf = async (folder: string, leaf: Leaf, lifetimeMs: number, now: number): Promise<void> => {
+  const authority = {
+    certificate: await readFile(authorityFile(folder), 'utf8'),
+    key: await readFile(authorityKeyFile(folder), 'utf8'),
+  }
+  const { certificate, key } = await signLeaf(authority, HOSTS, now, { ...LEAVES[leaf], lifetimeMs })
+  await replaceFile(leafFile(folder, leaf), `${certificate}\n${key}\n`)
 }
-
-const privateKeyOf = async (keys: webcrypto.CryptoKeyPair): Promise<string> =>
-  `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`
-
-/** Positive, as RFC 5280 asks. */
-const serialNumber = (): string => `00${randomBytes(16).toString('hex')}`

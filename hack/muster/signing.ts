@@ -1,4 +1,4 @@
-/** The key that signs entries for devices. In a cluster `muster nats` makes it: docs/fleet-agent.md#signed-entries. */
+/** The key that signs entries for devices. In a cluster `muster nats` makes it: docs/fleet-keys.md#signed-entries. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'

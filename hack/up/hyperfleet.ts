@@ -1,3 +1,4 @@
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { ProcessError } from '../process/errors.ts'
 import type { Sample } from './samples.ts'
 
@@ -27,8 +28,6 @@ export interface Hyperfleet {
   remove(href: string): Promise<void>
 }
 
-const BASE = '/api/hyperfleet/v1'
-
 /**
  * @param url of the server, without a path
  * @param token shown with every request
@@ -47,8 +46,8 @@ export const hyperfleet = (url: string, token: string, signal: AbortSignal): Hyp
   }
   return {
     create: ({ type, name, labels, spec }, owner) =>
-      call('POST', `${owner?.href ?? BASE}/${type}`, { name, labels, spec }),
-    list: async (type) => (await call<{ items: readonly Resource[] }>('GET', `${BASE}/${type}?size=100`)).items,
+      call('POST', `${owner?.href ?? BASE_PATH}/${type}`, { name, labels, spec }),
+    list: async (type) => (await call<{ items: readonly Resource[] }>('GET', `${BASE_PATH}/${type}?size=100`)).items,
     remove: (href) => call('DELETE', href),
   }
 }

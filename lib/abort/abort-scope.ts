@@ -1,5 +1,5 @@
 /** Longer timers of Node.js end at once. Milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS = 2 ** 31 - 1
 
 const ENDED = new DOMException('what this signal was for has ended', 'AbortError')
 

@@ -11,6 +11,7 @@ import {
 import { messageOf } from '#lib/errors/message-of.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
+import { isServerTooOld, MIN_SERVER_VERSION } from '#lib/nats/server-version.ts'
 import { hideCredentials } from '#lib/nats/url.ts'
 
 export interface NatsAccess {
@@ -29,8 +30,6 @@ export interface Connected {
   readonly manager: JetStreamManager
 }
 
-/** Buckets whose keys live for a while and tell when they are gone need it. FLEET-17. */
-const MIN_SERVER_VERSION = [2, 11] as const
 /** Milliseconds; two that stay without an answer end the connection. */
 const PING_INTERVAL_MS = 5_000
 
@@ -70,10 +69,8 @@ const connectProblem = (place: string, error: unknown): NatsProblem =>
     : new NatsProblem('Unreachable', `NATS at ${place} does not answer: ${messageOf(error)}`, { cause: error })
 
 const refuseOldServer = (place: string, version: string): void => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor, oldestMinor] = MIN_SERVER_VERSION
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
-  throw new NatsProblem('TooOld', `NATS at ${place} is ${version}: run ${MIN_SERVER_VERSION.join('.')} or newer`)
+  if (isServerTooOld(version))
+    throw new NatsProblem('TooOld', `NATS at ${place} is ${version}: run ${MIN_SERVER_VERSION} or newer`)
 }
 
 const managerOf = (place: string, connection: NatsConnection): Promise<JetStreamManager> =>

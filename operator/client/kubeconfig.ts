@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
+import { SERVICE_ACCOUNT_FOLDER } from '../model/service-account.ts'
 
 /** Where to look for a cluster: what a person asked for on the command line. */
 export interface KubeConfigSource {
@@ -16,8 +17,6 @@ export interface KubeConfigSource {
 
 /** No cluster can be reached with what was given. One line: what is wrong, where, and what to write instead. */
 export class KubeConfigError extends errorOf(OPERATOR_ERRORS, 'KubeConfigError') {}
-
-const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**
  * Finds and checks a kubeconfig, so that the first request can only fail for reasons of the network or the server.
@@ -37,7 +36,7 @@ const kubeconfigFiles = ({ kubeconfig }: KubeConfigSource): readonly string[] | 
   if (listed.length > 0) return listed
   const home = join(homedir(), '.kube', 'config')
   if (existsSync(home)) return [home]
-  if (existsSync(SERVICE_ACCOUNT_TOKEN)) return undefined
+  if (existsSync(join(SERVICE_ACCOUNT_FOLDER, 'token'))) return undefined
   throw new KubeConfigError(
     'no cluster is configured: give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a ServiceAccount',
   )

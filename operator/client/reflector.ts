@@ -207,7 +207,8 @@ class ListWatch<O extends KubeObject> {
       version,
       newest: this.#newest,
     })
-    this.#newest = undefined
+    // It was asked for its newest: a list of what it had before is refused from now on as well.
+    this.#newest = version
   }
 
   /** A list as of this version is complete. RUNTIME-74. @throws StaleListError */
@@ -222,7 +223,7 @@ class ListWatch<O extends KubeObject> {
   }
 
   #endList(resourceVersion: string): void {
-    this.#objects.endList()
+    this.#objects.endList(resourceVersion)
     this.#heardOf(resourceVersion)
     this.#lastChanged = undefined
     this.#isHistoryInDoubt = false

@@ -41,11 +41,15 @@ export class SyncedStore<O extends KubeObject> {
   #unseen = new Set<string>()
   /** While listing: the last state that the list showed of what would be late. */
   readonly #late = new Map<string, O>()
+  /** As of which version the last list said to be complete. */
+  #listedAs: string | undefined
 
   constructor(options: SyncedStoreOptions<O>) {
     const { log } = options
     this.#options = options
-    this.#store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
+    this.#store = createStore<O>((key, error) =>
+      log.error('an index function threw, the index lacks the object until it changes', { key, err: error }),
+    )
   }
 
   get store(): Store<O> {
@@ -70,7 +74,8 @@ export class SyncedStore<O extends KubeObject> {
     this.#unseen.delete(key)
     if (this.#isLate(received)) {
       if (this.#isListing) this.#late.set(key, received)
-      return
+      if (!this.#wasLeftOut(key, received)) return
+      this.#ends.delete(received)
     }
     this.#late.delete(key)
     this.#take(received, textBytes)
@@ -94,9 +99,11 @@ export class SyncedStore<O extends KubeObject> {
 
   /**
    * The list is complete: what it has not shown is gone, and what it has shown counts, also where that is older than what is known or
-   * had ended: the server's data were restored. RUNTIME-72. @throws CacheFullError
+   * had ended: the server's data were restored. RUNTIME-72.
+   * @param version as of which it says to be complete. What comes later and is not newer was left out of it.
+   * @throws CacheFullError
    */
-  endList(): void {
+  endList(version: string): void {
     for (const key of this.#unseen) {
       const gone = this.#store.get(key)
       if (gone === undefined) continue
@@ -108,6 +115,8 @@ export class SyncedStore<O extends KubeObject> {
       this.#take(object)
     }
     this.#late.clear()
+    this.#ends.listed()
+    this.#listedAs = version
     this.#isListing = false
     if (this.#isSynced) return
     this.#isSynced = true
@@ -119,6 +128,12 @@ export class SyncedStore<O extends KubeObject> {
   #isLate(received: O): boolean {
     const known = this.#store.get(keyOf(received.metadata))
     return (known !== undefined && isBefore(received, known)) || this.#ends.has(received)
+  }
+
+  /** Changes are newer than the list before them: what is not belongs to that, and had not ended by then. */
+  #wasLeftOut(key: string, received: O): boolean {
+    if (this.#isListing || this.#listedAs === undefined || this.#store.get(key) !== undefined) return false
+    return isAtLeastAsNew(this.#listedAs, received.metadata.resourceVersion) && this.#ends.isBeforeList(received)
   }
 
   #take(received: O, textBytes?: number): void {
@@ -164,7 +179,7 @@ export class SyncedStore<O extends KubeObject> {
     try {
       onEvent(event)
     } catch (error) {
-      log.error('a watch handler threw', { event: event.type, err: error })
+      log.error('a watch handler threw, it goes on with the next event', { event: event.type, err: error })
     }
   }
 }
@@ -179,7 +194,9 @@ const MAX_ENDS = 256
 
 /** The objects that ended last, so that an older state of one, told late, does not bring it back. */
 class RecentEnds {
-  readonly #ends = new Map<string, { readonly version: string; readonly isSeen: boolean }>()
+  readonly #ends = new Map<string, { readonly version: string; readonly isSeen: boolean; readonly lists: number }>()
+  /** So many lists were complete. */
+  #lists = 0
 
   /** The object has ended as of this version. */
   add(object: KubeObject, version: string): void {
@@ -200,6 +217,15 @@ class RecentEnds {
     return end.isSeen ? isAtLeastAsNew(end.version, resourceVersion) : isOlder(resourceVersion, end.version)
   }
 
+  listed(): void {
+    this.#lists += 1
+  }
+
+  /** Had it ended before the last list was complete? */
+  isBeforeList(object: KubeObject): boolean {
+    return (this.#ends.get(identityOf(object))?.lists ?? this.#lists) < this.#lists
+  }
+
   /** The object has not ended. */
   delete(object: KubeObject): void {
     this.#ends.delete(identityOf(object))
@@ -210,7 +236,7 @@ class RecentEnds {
     const known = this.#ends.get(identity)
     if (known !== undefined && isOlder(version, known.version)) return
     this.#ends.delete(identity)
-    this.#ends.set(identity, { version, isSeen })
+    this.#ends.set(identity, { version, isSeen, lists: this.#lists })
     const [oldest] = this.#ends.keys()
     if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest)
   }

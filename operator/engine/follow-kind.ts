@@ -29,7 +29,7 @@ export const followKind = <T extends KubeObject>(
           if (event.type === 'deleted') listener.deleted(event.object)
           else if (event.type !== 'synced') listener.seen(event.object)
         } catch (error) {
-          log.error('a source threw at an event that it follows', {
+          log.error('a source threw at an event that it follows, it goes on with the next', {
             kind: resource.kind,
             event: event.type,
             err: error,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { MAX_TIMER_MS } from '#lib/abort/abort-scope.ts'
 import { type Duration, toMilliseconds } from './duration.ts'
 
 /** Where time comes from. Domain code takes a clock or a moment, never `Date.now()`, so tests decide what time it is. */
@@ -12,9 +13,6 @@ export interface Clock {
 
 /** Milliseconds for measuring spans: leases and liveness must not change when the machine's time is set. */
 export const monotonic = (clock: Clock): number => clock.monotonic?.() ?? clock.now().getTime()
-
-/** Longer timers of Node.js end at once. Milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => new Date(),

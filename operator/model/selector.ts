@@ -103,7 +103,8 @@ export const canonical = (requirements: readonly Requirement[]): Selector =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+/** A label's value that is not empty, and its key behind the prefix. */
+export const LABEL_TEXT = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** Label keys: an optional DNS subdomain of at most 253 characters and '/', then a name of at most 63. */
@@ -111,7 +112,7 @@ const checkKey = (key: string, where: string): void => {
   const slash = key.indexOf('/')
   const prefix = slash === -1 ? undefined : key.slice(0, slash)
   const isValid =
-    NAME.test(key.slice(slash + 1)) && (prefix === undefined || (prefix.length <= 253 && PREFIX.test(prefix)))
+    LABEL_TEXT.test(key.slice(slash + 1)) && (prefix === undefined || (prefix.length <= 253 && PREFIX.test(prefix)))
   if (isValid) return
   throw new SelectorError(
     `${where} has the label key ${JSON.stringify(key)}: write a name of at most 63 letters, digits, '-', '_' or '.', with an optional prefix such as example.com/`,
@@ -119,7 +120,7 @@ const checkKey = (key: string, where: string): void => {
 }
 
 const checkValue = (value: string, where: string): void => {
-  if (value === '' || NAME.test(value)) return
+  if (value === '' || LABEL_TEXT.test(value)) return
   throw new SelectorError(
     `${where} has the label value ${JSON.stringify(value)}: write at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit`,
   )

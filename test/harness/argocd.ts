@@ -19,7 +19,10 @@ export interface ApplicationStatus {
   readonly operationState?: {
     readonly phase: string
     readonly message?: string
-    readonly syncResult?: { readonly resources?: readonly { readonly name: string; readonly status?: string }[] }
+    readonly syncResult?: {
+      readonly revision?: string
+      readonly resources?: readonly { readonly name: string; readonly status?: string }[]
+    }
   }
   readonly conditions?: readonly { readonly type: string; readonly message: string }[]
   readonly resources?: readonly {

@@ -5,8 +5,11 @@ import * as x509 from '@peculiar/x509'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY = 24 * 3_600_000
 
-/** A certificate for this machine that signs itself, and its key, both PEM. */
-export const certificateFor = async (name: string): Promise<{ readonly cert: string; readonly key: string }> => {
+/** A certificate for this machine that signs itself, and its key, both PEM. @param hosts that it is for as well */
+export const certificateFor = async (
+  name: string,
+  hosts: readonly string[] = [],
+): Promise<{ readonly cert: string; readonly key: string }> => {
   x509.cryptoProvider.set(webcrypto)
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -19,7 +22,7 @@ export const certificateFor = async (name: string): Promise<{ readonly cert: str
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
+        ...['localhost', ...hosts].map((value) => ({ type: 'dns', value }) as const),
       ]),
     ],
   })

@@ -21,6 +21,12 @@ export const POOL_LABELS = {
   namespace: 'hive.openshift.io/clusterpool-namespace',
   name: 'hive.openshift.io/clusterpool-name',
 } as const
+/** On a ClusterDeployment, and so on its record: which provider makes the cluster. docs/providers.md. */
+export const PROVIDER_LABEL = 'provider'
+/** On a ClusterRole: the provider whose account has these rights beside its clusters; on a RoleBinding that a pool made of it, too. POOL-84. */
+export const PROVIDER_ROLE_LABEL = 'muster.dev/provider'
+/** On such a ClusterRole: the ServiceAccount that has the rights, as `namespace/name`. */
+export const PROVIDER_ACCOUNT_ANNOTATION = 'muster.dev/provider-account'
 /**
  * On a ClusterDeployment: it stays until its lease is released. On a ClusterDeploymentCustomization: it stays while leased.
  * POOL-6, POOL-7.

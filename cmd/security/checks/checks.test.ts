@@ -85,6 +85,24 @@ describe('rights', () => {
     expect(found('rights-secrets', role([SECRETS]), { shipped: bound([SECRETS], account) })).toEqual([])
   })
 
+  test('SECURITY-13: pools may bind the rights of a provider whose account is a task’s, and only pools', () => {
+    const binding = (metadata: object, account: string, namespace = NAMESPACE) => {
+      const bind = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }
+      const given = bound([{ ...bind, resourceNames: ['acme'] }], { kind: 'ServiceAccount', name: account, namespace })
+      return { ...given, ClusterRole: [...given.ClusterRole, { metadata: { name: 'acme', ...metadata } }] }
+    }
+    const of = (account: string) => ({
+      labels: { 'muster.dev/provider': 'acme' },
+      annotations: { 'muster.dev/provider-account': account },
+    })
+    const report = (...given: Parameters<typeof binding>) => found('rights-roles', binding(...given))
+    expect(report(of('hyperfleet-tasks/cluster-acme'), 'hyperfleet-clusterpool')).toEqual([])
+    expect(report(of('hyperfleet-tasks/cluster-acme'), 'hyperfleet-adapter')).toHaveLength(1)
+    expect(report(of('hyperfleet-tasks/cluster-acme'), 'hyperfleet-clusterpool', 'default')).toHaveLength(1)
+    expect(report(of('hyperfleet-system/hyperfleet-adapter'), 'hyperfleet-clusterpool')).toHaveLength(1)
+    expect(report({}, 'hyperfleet-clusterpool')).toHaveLength(1)
+  })
+
   test('who is trusted is named as RBAC names it', () => {
     const given = bound([SECRETS], { kind: 'Group', name: 'audit' })
     expect(found('rights-secrets', given, { trustedSubjects: ['audit'] })).toHaveLength(1)

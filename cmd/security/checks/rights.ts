@@ -1,7 +1,9 @@
+import { providerRoleOf } from '#controllers/clusterpool/model/provider.ts'
 import { LINES, type Line } from '../lines.ts'
 import {
   ADMIN_NAMESPACE,
   type Check,
+  type ClusterRole,
   defineCheck,
   NAMESPACE,
   nameOf,
@@ -118,6 +120,15 @@ const isShipped = (
       ),
   )
 
+const POOLS = `system:serviceaccount:${NAMESPACE}:hyperfleet-clusterpool`
+
+/** Pools let the account of a provider in beside its clusters, also of one that does not come with Muster: it must be a task's. SECURITY-13. */
+const isOfProvider = ({ resource, verb, name }: Grant, { subject }: Holder, roles: readonly ClusterRole[]): boolean => {
+  const role = roles.find(({ metadata }) => metadata.name === name)
+  const isBinding = subject === POOLS && verb === 'bind' && resource.endsWith('/clusterroles')
+  return isBinding && role !== undefined && providerRoleOf(role)?.account.namespace === TASK_ACCOUNTS_NAMESPACE
+}
+
 const textOf = (grants: readonly Grant[]): string =>
   [...Map.groupBy(grants, ({ resource }) => resource)]
     .map(([resource, group]) => {
@@ -153,7 +164,8 @@ const rightCheck = ({ id, line, accesses }: Right, trusted: ReadonlySet<string>)
           .filter(({ isEverywhere }) => place === NAMESPACE || !isEverywhere)
           .flatMap((holder) => {
             const grants = grantsOf(holder.rules, accesses).filter(
-              (grant) => !isShipped(grant, holder, shipped, accesses),
+              (grant) =>
+                !isShipped(grant, holder, shipped, accesses) && !isOfProvider(grant, holder, objects.ClusterRole),
             )
             if (grants.length === 0) return []
             const { subject, by } = holder

@@ -14,6 +14,7 @@ import { openHttpConnection } from '../http/connection.ts'
 import type { Task } from '../task/task.ts'
 import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
 import { type ApiConnectionOptions, connectApi, inventoriesOf } from './connect.ts'
+import { namingMissingAccount } from './missing-account.ts'
 import type { TaskRunnerOptions } from './task-runner.ts'
 
 export interface ConnectionDeps {
@@ -46,8 +47,10 @@ export const impersonatedApi = (
   context: DaemonContext<AdapterTask>,
   deps: Pick<ConnectionDeps, 'accountsNamespace'>,
 ): { readonly transport: Transport } => {
-  const { namespace, name } = accountOf(context, deps)
-  return { transport: impersonating(context.api.transport, serviceAccountUser(namespace, name)) }
+  const account = accountOf(context, deps)
+  const { transport } = context.api
+  const asAccount = impersonating(transport, serviceAccountUser(account.namespace, account.name))
+  return { transport: namingMissingAccount(asAccount, transport, account) }
 }
 
 /** By which the HyperFleet API knows the task. */

@@ -11,6 +11,7 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { EVENT_STREAM, EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { serverOf } from '#lib/nats/url.ts'
 import { toDelivery } from './jetstream-delivery.ts'
@@ -34,8 +35,6 @@ interface Connected {
   readonly consumer: Consumer
 }
 
-const STREAM = 'hyperfleet-events'
-const SUBJECTS = 'hyperfleet.events'
 /** How long a pull waits for the first message. */
 const PULL_WAIT_MS = 20_000
 
@@ -108,7 +107,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       consumer = undefined
       try {
         await forgetReleases(await ensureConnection(), options.consumer)
-        await consumers.delete(STREAM, options.consumer)
+        await consumers.delete(EVENT_STREAM, options.consumer)
       } catch (error) {
         if (!(error instanceof JetStreamApiError && error.status === 404)) throw error
       }
@@ -129,21 +128,21 @@ const ensureDurable = async (
     ack_wait: nanos(visibilityMs),
     // Counted here: JetStream would forget a message without keeping it.
     max_deliver: -1,
-    filter_subject: `${SUBJECTS}.${resourceType}`,
+    filter_subject: `${EVENT_SUBJECTS}.${resourceType}`,
   }
   try {
-    await consumers.info(STREAM, consumer)
-    await consumers.update(STREAM, consumer, changeable)
+    await consumers.info(EVENT_STREAM, consumer)
+    await consumers.update(EVENT_STREAM, consumer, changeable)
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error
-    await consumers.add(STREAM, {
+    await consumers.add(EVENT_STREAM, {
       ...changeable,
       durable_name: consumer,
       ack_policy: AckPolicy.Explicit,
       ...(await startPosition(consumers, legacyConsumer)),
     })
   }
-  return jetstream(connection).consumers.get(STREAM, consumer)
+  return jetstream(connection).consumers.get(EVENT_STREAM, consumer)
 }
 
 /** Where a new consumer begins: behind what the former one has acknowledged, or with the first message. */
@@ -154,7 +153,7 @@ const startPosition = async (
   const all = { deliver_policy: DeliverPolicy.All }
   if (legacyConsumer === undefined) return all
   try {
-    const { ack_floor } = await consumers.info(STREAM, legacyConsumer)
+    const { ack_floor } = await consumers.info(EVENT_STREAM, legacyConsumer)
     return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: ack_floor.stream_seq + 1 }
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error

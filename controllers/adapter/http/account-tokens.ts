@@ -143,13 +143,13 @@ export class AccountTokens {
 
 const keyOf = ({ namespace, name }: Account): string => `${namespace}/${name}`
 
-const explain = (error: unknown, { namespace, name }: Account): NoTokenError => {
-  const account = `the ServiceAccount ${name}`
-  if (isNotFound(error))
-    return new NoTokenError(
-      `${account} is not there: make it in the namespace ${namespace}, or name another one in spec.serviceAccountName`,
-      { cause: error },
-    )
+/** What to do about an account that is not there. */
+export const missingAccount = ({ namespace, name }: Account): string =>
+  `the ServiceAccount ${name} is not there: make it in the namespace ${namespace}, or name another one in spec.serviceAccountName`
+
+const explain = (error: unknown, missing: Account): NoTokenError => {
+  const account = `the ServiceAccount ${missing.name}`
+  if (isNotFound(error)) return new NoTokenError(missingAccount(missing), { cause: error })
   if (isForbidden(error))
     return new NoTokenError(
       `the manager may not make a token of ${account}: ${messageOf(error)}; its own account needs the right to create serviceaccounts/token, as kustomize/base/rbac/adapter.yaml gives it`,

@@ -8,7 +8,7 @@
 import type { AdapterRuns, RunFilter } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { nearest } from '#lib/text/nearest.ts'
-import { type AuthorizationResult, authorize } from '#operator/authorization.ts'
+import { type AuthorizationResult, authorize, REPLAYABLE } from '#operator/authorization.ts'
 import { type Binding, isLoopback, isLoopbackHost } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type Answer, type SideServer, serve } from '#operator/serve.ts'
@@ -57,7 +57,11 @@ const toErrorResponse = (result: AuthorizationResult, namespace: string | undefi
     case 'allowed':
       return undefined
     case 'unauthenticated':
-      return json(401, { message: 'send Authorization: Bearer <token of an account of this cluster>' })
+      return json(401, {
+        message: 'send Authorization: Bearer <token of an account of this cluster, with --audience=muster>',
+      })
+    case 'replayable':
+      return json(401, { message: REPLAYABLE })
     case 'forbidden': {
       const where = namespace === undefined ? 'in all namespaces: name one, as in ?namespace=NAME' : `in ${namespace}`
       return json(403, { message: `${result.user} may not get adaptertasks/runs.${AdapterTask.group} ${where}` })

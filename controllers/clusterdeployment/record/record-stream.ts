@@ -43,7 +43,8 @@ export const followRecords = async (following: StreamOptions, signal: AbortSigna
     if (signal.aborted) return
     failures = stream.hasReceived ? 0 : failures + 1
     if (!stream.hasReceived) stream.markUnavailable(trouble)
-    if (failures <= 1 && trouble !== undefined) log.warn('the stream of clusters broke off', { problem: trouble })
+    if (failures <= 1 && trouble !== undefined)
+      log.warn('the stream of clusters broke off, it is opened again', { problem: trouble })
     await clock.sleep(exponentialDelay(RECONNECT_DELAY, failures + 1), signal)
   }
   records.outage = 'the manager is stopping'

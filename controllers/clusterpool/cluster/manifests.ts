@@ -7,12 +7,14 @@ import {
   CUSTOMIZATION_VERSION_ANNOTATION,
   LEASE_FINALIZER,
   POOL_LABELS,
+  PROVIDER_ROLE_LABEL,
   VERSION_ANNOTATION,
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
 import type { Action, AdminBinding } from '../model/plan.ts'
+import type { ProviderRole } from '../model/provider.ts'
 import { installConfigSecretName } from './render.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
@@ -48,6 +50,19 @@ export const adminBindingManifest = (pool: ClusterPool, { namespace, subjects }:
   metadata: { name: ADMIN_BINDING, namespace, labels: labelsOf(pool) },
   roleRef: { apiGroup: RoleBinding.group, kind: 'ClusterRole', name: ADMIN_ROLE },
   subjects,
+})
+
+/** Lets the account of a provider into the namespace of a cluster that it makes. */
+export const providerBindingManifest = (
+  pool: ClusterPool,
+  namespace: string,
+  { provider, name, account }: ProviderRole,
+) => ({
+  apiVersion: apiVersionOf(RoleBinding),
+  kind: RoleBinding.kind,
+  metadata: { name, namespace, labels: { ...labelsOf(pool), [PROVIDER_ROLE_LABEL]: provider } },
+  roleRef: { apiGroup: RoleBinding.group, kind: 'ClusterRole', name },
+  subjects: [account],
 })
 
 /** The cluster itself, with the pool's labels and annotations and the marks by which the pool knows it again. */

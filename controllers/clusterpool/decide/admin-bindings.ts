@@ -41,7 +41,7 @@ const keyOf = (subject: Subject | undefined): string =>
   JSON.stringify([subject?.kind, subject?.apiGroup ?? '', subject?.namespace ?? '', subject?.name])
 
 /** The writes that bring the bindings up to date. */
-export const bindingActions = ({ admins, namespaces }: Observed): readonly Action[] =>
+export const adminBindingActions = ({ admins, namespaces }: Observed): readonly Action[] =>
   findOutdatedBindings(admins, namespaces).map((binding) => ({
     action: 'BindAdmins',
     ...binding,

@@ -9,7 +9,7 @@ import { leaseActions } from '../lease/lease-actions.ts'
 import type { Observed } from '../model/observed.ts'
 import type { Action, Plan } from '../model/plan.ts'
 import { statusActions } from '../status.ts'
-import { bindingActions } from './admin-bindings.ts'
+import { bindingActions } from './bindings.ts'
 import { sortIntoBuckets } from './buckets.ts'
 import { countClusters } from './counts.ts'
 

@@ -1,9 +1,9 @@
-/** Makes a cluster: its lease, its namespace, its Secrets, and last of all itself. Each step may be done again. */
+/** Makes a cluster: its lease, its namespace, its Secrets, the rights of its provider there, and last of all itself. Each step may be done again. */
 
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Namespace, Secret } from '#apis/kubernetes.ts'
+import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { ApiError, isAlreadyExists, isConflict, isNotFound, NetworkError } from '#operator/index.ts'
 import {
@@ -11,6 +11,7 @@ import {
   deploymentManifest,
   installConfigManifest,
   namespaceManifest,
+  providerBindingManifest,
 } from '../cluster/manifests.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
@@ -91,6 +92,14 @@ const createParts = async (context: ExecuteContext, creation: Creation): Promise
     ...context.secrets.map((secret) => copiedSecretManifest(pool, creation, secret)),
   ]
   for (const secret of secrets) await api.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true })
+  // Before there is a cluster that its provider would look at.
+  const roles = (context.objects.providerRoles ?? []).filter(
+    ({ provider }) => provider === pool.spec.labels?.[PROVIDER_LABEL],
+  )
+  for (const role of roles) {
+    const binding = providerBindingManifest(pool, namespace.metadata.name, role)
+    await api.apply(RoleBinding, binding, { fieldManager: FIELD_MANAGER, force: true })
+  }
   await requirePool(context)
   if (customization !== undefined) await requireLease(context, customization, cluster)
   try {

@@ -2,6 +2,7 @@ import { type ClusterDeployment, QUOTA_EXCEEDED, UNREACHABLE } from '#apis/hive.
 import {
   CUSTOMIZATION_VERSION_ANNOTATION,
   LEASE_FINALIZER,
+  PROVIDER_LABEL,
   REMOVE_ANNOTATIONS,
   VERSION_ANNOTATION,
 } from '#apis/hive.openshift.io/v1/labels.ts'
@@ -23,6 +24,8 @@ export interface Cluster extends NamespacedName {
   /** Its user is done with it. */
   readonly marked: boolean
   readonly claim: string | undefined
+  /** Which one makes it, as its label says. */
+  readonly provider: string | undefined
   /** The pool version that it was made with; undefined when none was written. */
   readonly version: string | undefined
   /** The customization that it uses, and that one's version. */
@@ -64,6 +67,7 @@ export const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluste
     deprovisioned: deleting && (metadata.finalizers ?? []).every((finalizer) => finalizer === LEASE_FINALIZER),
     marked: REMOVE_ANNOTATIONS.some((annotation) => metadata.annotations?.[annotation] === 'true'),
     claim: spec.clusterPoolRef?.claimName || undefined,
+    provider: metadata.labels?.[PROVIDER_LABEL],
     version: metadata.annotations?.[VERSION_ANNOTATION] || undefined,
     customization: spec.clusterPoolRef?.clusterDeploymentCustomization?.name,
     customizationVersion: metadata.annotations?.[CUSTOMIZATION_VERSION_ANNOTATION],

@@ -12,6 +12,7 @@ import { type Cluster, clusterOf } from './cluster.ts'
 import { type CustomizationState, customizationStateOf } from './customization-state.ts'
 import { keyOf, type NamespacedName, namespaceOf } from './names.ts'
 import { byAge } from './order.ts'
+import type { ProviderBinding, ProviderRole } from './provider.ts'
 import type { CreationFailure, CustomizationRejection, PoolRejection } from './rejection.ts'
 
 /** A cluster whose deletion is inferred from what is not seen, or no longer works, and why. */
@@ -67,6 +68,8 @@ export interface Observed {
   readonly template: InstallConfig | undefined
   /** The users that are to administer the clusters of the pool. */
   readonly admins: readonly Subject[]
+  /** The rights of providers beside their clusters. */
+  readonly providerRoles: readonly ProviderRole[]
   /** The namespaces that carry the pool's uid. */
   readonly namespaces: readonly PoolNamespace[]
 }
@@ -89,6 +92,7 @@ export interface PoolObjects {
   readonly missing?: readonly string[]
   readonly template?: InstallConfig
   readonly admins?: readonly Subject[]
+  readonly providerRoles?: readonly ProviderRole[]
   readonly namespaces?: readonly PoolNamespace[]
 }
 
@@ -123,6 +127,7 @@ export const toObserved = (read: PoolObjects): Observed => {
     missing: read.missing?.toSorted() ?? [],
     template: read.template,
     admins: read.admins ?? [],
+    providerRoles: read.providerRoles ?? [],
     namespaces: read.namespaces ?? [],
   }
 }
@@ -150,4 +155,6 @@ export interface PoolNamespace {
   readonly isUsed: boolean
   /** Subjects of the binding that the pool wrote there; undefined when there is none. */
   readonly admins: readonly Subject[] | undefined
+  /** Those that a provider's account is let in by, or that have the name of one. */
+  readonly providerBindings: readonly ProviderBinding[]
 }

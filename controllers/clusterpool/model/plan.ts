@@ -8,6 +8,7 @@ import type { Claim } from './claim.ts'
 import type { Cluster, PowerState } from './cluster.ts'
 import type { CustomizationState } from './customization-state.ts'
 import type { NamespacedName } from './names.ts'
+import type { ProviderBinding, ProviderRole } from './provider.ts'
 
 /** Every action says why, in one sentence for people. */
 interface WithReason {
@@ -71,6 +72,13 @@ export type Action = WithReason &
       }
     | { readonly action: 'SetPower'; readonly cluster: Cluster; readonly power: PowerState }
     | ({ readonly action: 'BindAdmins' } & AdminBinding)
+    | {
+        /** Write the binding, in the place of one of its name that refers to something else. */
+        readonly action: 'BindProvider'
+        readonly namespace: string
+        readonly role: ProviderRole
+        readonly there: ProviderBinding | undefined
+      }
     | { readonly action: 'DeleteNamespace'; readonly name: string; readonly uid: string }
     | { readonly action: 'RemovePoolFinalizer' }
     | {

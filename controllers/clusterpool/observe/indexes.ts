@@ -3,13 +3,14 @@ import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import type { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { POOL_LABELS, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { ClusterRole, Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import type { WatchedKind } from '#operator/controller.ts'
 import type { Index } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
+import { type ProviderRole, providerRoleOf } from '../model/provider.ts'
 
 type Entries<V> = Iterable<readonly [string, V]>
 export type Lookup<V> = Pick<Index<string, V>, 'get'>
@@ -29,7 +30,12 @@ export interface PoolIndexes {
   /** By its name. */
   readonly namespace: Lookup<Namespace>
   readonly bindingsInNamespace: Lookup<RoleBinding>
+  /** All of them, by `PROVIDER_ROLES`. */
+  readonly providerRoles: Lookup<ProviderRole>
 }
+
+/** Where the rights of all providers are found. */
+export const PROVIDER_ROLES = 'all'
 
 const poolKey = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
 
@@ -66,6 +72,10 @@ export const indexEntries = {
   },
   namespace: (namespace: Namespace): Entries<Namespace> => [[namespace.metadata.name, namespace]],
   bindingsInNamespace: (binding: RoleBinding): Entries<RoleBinding> => [[binding.metadata.namespace ?? '', binding]],
+  providerRoles: (role: ClusterRole): Entries<ProviderRole> => {
+    const found = providerRoleOf(role)
+    return found === undefined ? [] : [[PROVIDER_ROLES, found]]
+  },
 } as const
 
 /** What the controller watches beside pools. */
@@ -75,10 +85,18 @@ interface PoolCaches {
   readonly customizations: WatchedKind<ClusterDeploymentCustomization>
   readonly namespaces: WatchedKind<Namespace>
   readonly bindings: WatchedKind<RoleBinding>
+  readonly roles: WatchedKind<ClusterRole>
 }
 
 /** Looked up in the caches of the watches. */
-export const indexCaches = ({ clusters, claims, customizations, namespaces, bindings }: PoolCaches): PoolIndexes => ({
+export const indexCaches = ({
+  clusters,
+  claims,
+  customizations,
+  namespaces,
+  bindings,
+  roles,
+}: PoolCaches): PoolIndexes => ({
   clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
   cluster: clusters.index('cluster', indexEntries.cluster),
   clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
@@ -90,6 +108,7 @@ export const indexCaches = ({ clusters, claims, customizations, namespaces, bind
   namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
   namespace: namespaces.index('namespace-by-name', indexEntries.namespace),
   bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
+  providerRoles: roles.index('provider-roles', indexEntries.providerRoles),
 })
 
 /** The customizations that a pool's spec or status is about. */
@@ -103,7 +122,11 @@ export const customizationNames = ({ spec, status }: ClusterPool): readonly stri
 
 /** Bindings of other roles are many, and nothing about them matters here. */
 export const trimUnrelatedBinding = (binding: RoleBinding): RoleBinding => {
-  if (binding.roleRef.name === ADMIN_ROLE || binding.metadata.name === ADMIN_BINDING) return binding
+  const isRelated =
+    binding.roleRef.name === ADMIN_ROLE ||
+    binding.metadata.name === ADMIN_BINDING ||
+    binding.metadata.labels?.[PROVIDER_ROLE_LABEL] !== undefined
+  if (isRelated) return binding
   const { apiVersion, kind, roleRef } = binding
   const { name, namespace, uid, resourceVersion } = binding.metadata
   return {

@@ -70,7 +70,9 @@ export const createOwnershipCheck = ({
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof HyperFleetError)) throw error
-      log.debug('resources without an owner could not be looked for', { problem: error.message })
+      log.debug('resources without an owner could not be looked for, looking again in a minute', {
+        problem: error.message,
+      })
     }
     if (unowned !== undefined) metrics.unownedResources.set({ resource_type: resourceType }, unowned.count)
     loop.setFindings({ overlap: describeOverlap(claimant, others), unowned })

@@ -6,7 +6,7 @@ import { DASHBOARD_RIGHT } from './guard.ts'
 export const renderSignIn = (problem: string | undefined): Markup => html`
 ${problem === undefined ? undefined : html`<p id="problem" class="problem">${problem}</p>`}
 <p>A user that may <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code> of the API server may look. Make a token, such as</p>
-${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
+${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system --audience=muster')}
 <form class="sign-in" method="post" action="/sign-in">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required${

@@ -1,5 +1,6 @@
 /** The user that sent a request, and whether it may be answered. FLEET-57. */
 import type { FastifyRequest } from 'fastify'
+import { REPLAYABLE } from '#operator/authorization.ts'
 import { isLoopbackHost } from '#operator/binding.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HttpError } from '../http-error.ts'
@@ -70,8 +71,9 @@ export const waitUntilForbidden = async (
 
 export const requireKnownToken = async (guard: Guard, token: string) => {
   const verdict = await guard.authorize(token)
-  if (verdict.kind === 'unauthenticated') {
-    const problem = 'the API server does not know this token: it is wrong, or has expired'
+  if (verdict.kind === 'unauthenticated' || verdict.kind === 'replayable') {
+    const unknown = 'the API server does not know this token: it is wrong, has expired, or is for something else'
+    const problem = verdict.kind === 'replayable' ? REPLAYABLE : unknown
     throw new HttpError(401, 'Sign in', problem, renderSignIn(problem))
   }
   if (verdict.kind === 'unavailable') throw new HttpError(503, 'No viewer can be let in', verdict.reason)

@@ -56,7 +56,10 @@ export const createKeys = (source: KeySource, now: () => Date, log: Logger): Key
       failure = undefined
     } catch (error) {
       failure = error
-      log.warn('the keys of an issuer can’t be read', { source: source.name, error: messageOf(error) })
+      log.warn('the keys of an issuer can’t be read, the next token that needs them has them read again', {
+        source: source.name,
+        error: messageOf(error),
+      })
     } finally {
       reading = undefined
     }

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher } from 'undici'
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -43,7 +44,6 @@ export interface Http {
   close(): Promise<void>
 }
 
-const BASE_PATH = '/api/hyperfleet/v1'
 /** No honest page of 100 resources is larger. */
 export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 /** Of an API's own words that an error repeats. */

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox'
-import { BASE_PATH } from '../model/entity.ts'
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { EXAMPLES } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { NAMED_SCHEMAS } from './schemas/named.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { BASE_PATH } from '../model/entity.ts'
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import type { OpenApi } from './openapi.ts'
 import { documentPage } from './page/page.ts'
 import { CONTENT_SECURITY_POLICY } from './page/style.ts'

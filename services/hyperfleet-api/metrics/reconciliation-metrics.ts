@@ -61,7 +61,9 @@ export const measureReconciliation = (
   const state = sharedRead(async () =>
     read().catch((error: unknown) => {
       // Everything else is worth a scrape all the more when the database is away.
-      log.warn('what waits for adapters can’t be measured', { error: error instanceof Error ? error.message : error })
+      log.warn('what waits for adapters can’t be measured, this scrape lacks it', {
+        error: error instanceof Error ? error.message : error,
+      })
       return { backlog: [], stuck: [] }
     }),
   )

@@ -1,3 +1,4 @@
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { nearest } from '#lib/text/nearest.ts'
 import { checkEntity, entityError } from './check-entity.ts'
 import type { ComputedCondition } from './conditions/computed.ts'
@@ -141,5 +142,3 @@ const rejectCycle = (entity: Entity): void => {
 /** `/api/hyperfleet/v1/clusters/<id>`; a child's begins with its owner's. */
 export const hrefOf = (entity: Entity, id: string, owner?: { readonly href: string }): string =>
   `${owner?.href ?? BASE_PATH}/${entity.plural}/${id}`
-
-export const BASE_PATH = '/api/hyperfleet/v1'

@@ -1,5 +1,6 @@
+import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { MAX_DOCUMENT_DEPTH } from '../model/document-depth.ts'
-import { BASE_PATH, type Entity } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { parseTimestamp } from '../model/timestamp.ts'
 import type { SourceRecord } from './source-record.ts'
 

@@ -97,6 +97,7 @@ const viewOf = (
   namespacesOfPool: lookup([], indexEntries.namespacesOfPool),
   namespace: lookup([], indexEntries.namespace),
   bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
+  providerRoles: lookup([], indexEntries.providerRoles),
 })
 
 const lookup = <O, V>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => {

@@ -9,6 +9,7 @@ import type { GroundSuite } from '#test/harness/ground/provider.ts'
 import { REPOSITORY, readPage } from '#test/integration/docs/page.ts'
 import { runPage } from '#test/integration/docs/shell.ts'
 import {
+  APPLICATION,
   BEGINNING,
   declared,
   type GitOpsWorld,
@@ -160,6 +161,40 @@ spec:
     })
     await expect.poll(() => world.application(declared(SHARD)), PATIENCE).toBeUndefined()
     await expect(live('north')).rejects.toThrow('404')
+  })
+
+  /** GITOPS-32, GITOPS-34. */
+  test('the revert of a release with one more namespace and account waits for no confirmation: these stay, all else goes, and it is Synced', {
+    timeout: 400_000,
+  }, async () => {
+    const overlay = 'kustomize/overlays/dev'
+    const metadata = (name: string) => ({ name, namespace: NAMESPACE })
+    const later = [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'later' } },
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('later') },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('later'), data: {} },
+    ]
+    const list = join(overlay, 'kustomization.yaml')
+    const commit = await world.git.commit('A later release', {
+      [join(overlay, 'later.yaml')]: later.map((object) => JSON.stringify(object)).join('\n---\n'),
+      [list]: (await world.git.read(list)).replace(/^resources:$/m, 'resources:\n  - later.yaml'),
+    })
+    await world.healthy(APPLICATION, commit)
+    await world.healthy(APPLICATION, await world.git.revert())
+    const found = async (kind: string) =>
+      (
+        await world.cluster.kubectl(
+          'get',
+          kind,
+          'later',
+          `--namespace=${NAMESPACE}`,
+          '--ignore-not-found',
+          '--output=name',
+        )
+      ).trim()
+    expect(await found('configmap')).toBe('')
+    expect(await found('serviceaccount')).toBe('serviceaccount/later')
+    expect(await found('namespace')).toBe('namespace/later')
   })
 
   /** GITOPS-15. */

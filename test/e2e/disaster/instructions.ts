@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
-import { parsePage, REPOSITORY, readPage } from '../../integration/docs/page.ts'
+import { commandsBelow, REPOSITORY, readPage } from '../../integration/docs/page.ts'
 
 const run = promisify(execFile)
 
@@ -29,8 +29,9 @@ export interface Person {
 
 /** Of one section. @param heading as it stands there */
 export const instructionsOf = async (heading: string, person: Person): Promise<Instructions> => {
-  const setting = (await blocksBelow('Before you begin')).join('\n')
-  const blocks = [...(await blocksBelow(heading))]
+  const page = await readPage(PAGE)
+  const setting = commandsBelow(page, 'Before you begin').join('\n')
+  const blocks = [...commandsBelow(page, heading)]
   const PATH = [binariesFolder(CONTROL_PLANE), join(REPOSITORY, 'node_modules', '.bin'), process.env.PATH].join(':')
   const env = { ...process.env, PATH, KUBECONFIG: person.kubeconfig, BACKUP: person.folder }
   const once = async (commands: string): Promise<string> => {
@@ -55,12 +56,4 @@ export const instructionsOf = async (heading: string, person: Person): Promise<I
       if (blocks.length > 0) throw new Error(`${PAGE}, ${heading}: nothing has run\n${blocks.join('\n')}`)
     },
   }
-}
-
-/** The commands below a heading of the second level, block by block. */
-const blocksBelow = async (heading: string): Promise<readonly string[]> => {
-  const { text } = await readPage(PAGE)
-  const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`))
-  if (section === undefined) throw new Error(`${PAGE} has no heading ${heading}`)
-  return parsePage(PAGE, section).blocks.map(({ commands }) => commands)
 }

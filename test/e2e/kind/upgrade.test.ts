@@ -1,9 +1,13 @@
-/** From one release to the next, and back, by commits that Argo CD syncs, while clients write. */
+/** From one release to the next, and back, by commits that Argo CD syncs, while clients write. What a person does is run from docs/upgrade.md. */
+import { execFile } from 'node:child_process'
 import { cp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { dump, load } from 'js-yaml'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkoutInfo } from '#cmd/build-info.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { binariesFolder } from '#hack/gobuild/set.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { ensureArchive } from '#hack/image/local/archive-cache.ts'
@@ -14,8 +18,14 @@ import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { kindWithArgo } from '#test/harness/ground/kind/argocd.ts'
 import { type KindNodes, kindClusterMissing, PATIENCE } from '#test/harness/ground/kind/cluster.ts'
 import { GIT_URL } from '#test/harness/ground/kind/pods.ts'
+import { stateOf } from '#test/harness/ground/kind/state.ts'
 import { settled } from '#test/harness/ground/kind.ts'
 import { LAST_RELEASE, lastRelease, lastReleaseMissing, lastReleaseTree } from '#test/harness/last-release.ts'
+import { commandsBelow, readPage } from '#test/integration/docs/page.ts'
+import { runPage } from '#test/integration/docs/shell.ts'
+import { ownSources } from '#test/integration/docs/worlds.ts'
+import { runCommands } from './commands.ts'
+import { commitOverlay, giveAddresses, installedByThePage, takenAway } from './production.ts'
 import { NAMESPACE, type Pod } from './world.ts'
 import { validations, writer } from './writer.ts'
 
@@ -26,9 +36,14 @@ vi.setConfig({ testTimeout: 1_200_000 })
 
 const IMAGE = 'quay.io/hyperfleet/muster'
 const OLD_TAG = 'last-release'
-const ENVIRONMENT = 'stage'
 const APPLICATION = 'muster-here'
+/** As the page calls it, on top of one that is delivered. */
+const ENVIRONMENT = 'lyon'
 const OVERLAY = `kustomize/overlays/${ENVIRONMENT}/kustomization.yaml`
+const DELIVERED = 'kustomize/overlays/stage/kustomization.yaml'
+const API = 'hyperfleet-api'
+
+const run = promisify(execFile)
 
 interface Overlay {
   readonly [part: string]: unknown
@@ -36,7 +51,7 @@ interface Overlay {
 
 /** On a node of two cores a rolling update would find no room for a second pod of each. */
 const SMALL = ['Deployment', 'StatefulSet'].map((kind) => ({
-  target: { kind, labelSelector: 'app.kubernetes.io/name!=hyperfleet-api' },
+  target: { kind, labelSelector: `app.kubernetes.io/name!=${API}` },
   patch: dump([{ op: 'replace', path: '/spec/template/spec/containers/0/resources/requests/cpu', value: '1m' }]),
 }))
 
@@ -45,6 +60,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
   let nodes: KindNodes
   /** The files of the last release. */
   let last: string
+  /** In which a person goes back. */
+  let clone: string | undefined
 
   const kubectl = (...args: readonly string[]) => nodes.cluster.kubectl(...args, `--namespace=${NAMESPACE}`)
 
@@ -56,18 +73,27 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     }
     for (const folder of ['kustomize/declared', 'kustomize/tasks'])
       await rm(join(git.folder, folder), { recursive: true, force: true })
-    const overlay = load(await git.read(OVERLAY)) as Overlay
+    const delivered = load(await git.read(DELIVERED)) as Overlay
     return git.commit(message, {
       'kustomize/argocd/source.yaml': (await git.read('kustomize/argocd/source.yaml')).replace(
         /repoURL: .*/,
         `repoURL: ${GIT_URL}`,
       ),
+      [DELIVERED]: dump({ ...delivered, ...(tag !== undefined && { images: [{ name: IMAGE, newTag: tag }] }) }),
       [OVERLAY]: dump({
-        ...overlay,
+        apiVersion: 'kustomize.config.k8s.io/v1beta1',
+        kind: 'Kustomization',
+        resources: ['../stage'],
         patches: SMALL,
-        ...(tag !== undefined && { images: [{ name: IMAGE, newTag: tag }] }),
       }),
     })
+  }
+
+  /** Does what a page says below a heading, in a clone. */
+  const does = async (heading: string, page = 'docs/upgrade.md'): Promise<void> => {
+    clone ??= await git.clone()
+    await run('git', ['pull', '--quiet'], { cwd: clone })
+    await runCommands(commandsBelow(await readPage(page), heading), nodes, clone)
   }
 
   const synced = async (commit: string): Promise<void> => {
@@ -75,7 +101,31 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     await nodes.rolledOut(NAMESPACE)
   }
 
-  beforeAll(async () => {
+  /** Waits until the last release has been applied; Argo CD never called its NATS Synced. */
+  const applied = async (commit?: string): Promise<void> => {
+    await vi.waitFor(
+      async () => {
+        const { operationState, health } = (await applicationsOf(nodes.cluster)(APPLICATION)) ?? {}
+        const { phase, syncResult } = operationState ?? {}
+        expect([phase, health?.status]).toEqual(['Succeeded', 'Healthy'])
+        if (commit !== undefined) expect(syncResult?.revision).toBe(commit)
+      },
+      { timeout: 600_000, interval: 1_000 },
+    )
+    await nodes.rolledOut(NAMESPACE)
+  }
+
+  /** What Argo CD calls other than Git has it, as Kind/name. */
+  const outOfSync = async (): Promise<readonly string[]> => {
+    const { resources = [] } = (await applicationsOf(nodes.cluster)(APPLICATION)) ?? {}
+    return resources.filter(({ status }) => status !== 'Synced').map(({ kind, name }) => `${kind}/${name}`)
+  }
+
+  const tell = async (): Promise<void> => {
+    if (nodes !== undefined) console.error(await stateOf(nodes, NAMESPACE))
+  }
+
+  const begin = async (): Promise<void> => {
     git = await gitRepository()
     const [, bundle = ''] = await lastRelease()
     const info = { version: '0.0.0', commit: LAST_RELEASE, time: 'unknown' }
@@ -87,34 +137,36 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     await nodes.apply([clusterHere(ENVIRONMENT)])
     const folder = join(git.folder, 'kustomize/argocd')
     await nodes.cluster.kubectl('apply', '--server-side', '--force-conflicts', '--kustomize', folder)
-    await vi.waitFor(
-      async () => {
-        const status = await applicationsOf(nodes.cluster)(APPLICATION)
-        if (status?.operationState?.phase !== 'Succeeded' || status.health?.status !== 'Healthy')
-          throw new Error(JSON.stringify(status).slice(0, 1000))
-      },
-      { timeout: 300_000, interval: 1000 },
-    )
-    await nodes.rolledOut(NAMESPACE)
+    await applied()
+  }
+
+  beforeAll(async () => {
+    try {
+      await begin()
+    } catch (error) {
+      await tell()
+      throw error
+    }
   }, 1_800_000)
+
+  beforeEach(({ onTestFailed }) => onTestFailed(tell, 120_000))
 
   afterAll(() => nodes?.[Symbol.asyncDispose]())
 
-  const deployments = async (): Promise<readonly string[]> =>
-    (await kubectl('get', 'deployments', '--output=name')).trim().split('\n')
-
-  /** The images of the suite that pods run which are ready. */
-  const running = async (): Promise<readonly string[]> => {
+  /** The images of the suite that ready pods run. @param isWanted by the name of the program */
+  const running = async (isWanted: (name: string) => boolean = () => true): Promise<ReadonlySet<string>> => {
     const { items }: { items: readonly Pod[] } = JSON.parse(await kubectl('get', 'pods', '--output=json'))
     const ready = items.filter(
       ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined &&
         metadata.labels['app.kubernetes.io/part-of'] === 'muster' &&
+        isWanted(metadata.labels['app.kubernetes.io/name'] ?? '') &&
         status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
     )
-    return ready
-      .flatMap(({ spec }) => spec.containers.map(({ image }) => image))
-      .filter((image) => image.startsWith(IMAGE))
+    const images = ready.flatMap(({ spec }) => spec.containers.map(({ image }) => image))
+    return new Set(images.filter((image) => image.startsWith(IMAGE)))
   }
+  const THIS = new Set([imageOf(checkoutInfo(CHECKOUT))])
 
   /** What a person would lose: the pool's clusters, by what they are. */
   const clusters = async (): Promise<readonly string[]> =>
@@ -132,9 +184,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
   /** Commits while clients write. @returns the ids of what was written */
   const underLoad = async (change: () => Promise<void>): Promise<readonly string[]> => {
     const writes = await writer(nodes)
+    await using stack = new AsyncDisposableStack()
+    stack.defer(async () => void (await kubectl('delete', 'pod', 'writer')))
     await change()
     const { confirmed, refused } = await writes.end()
-    await kubectl('delete', 'pod', 'writer')
     expect(refused).toEqual([])
     expect(confirmed.length).toBeGreaterThan(0)
     return confirmed
@@ -157,29 +210,68 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     await kubectl('wait', 'clusterpool/edge', '--for=jsonpath={.status.size}=3', '--timeout=300s')
     before = await clusters()
     expect(before).toHaveLength(3)
+    await does('Accounts of tasks have a namespace of their own')
     const written = await underLoad(async () => synced(await release('This release', CHECKOUT)))
-    expect(new Set(await running())).toEqual(new Set([imageOf(checkoutInfo(CHECKOUT))]))
+    expect(await running()).toEqual(THIS)
     await validated(written)
     expect(await clusters()).toEqual(before)
   })
 
-  test('a revert takes everything back but the API, whose database has no way back: its pods of this release go on', async () => {
+  test('a commit takes everything back but the API, whose database has no way back: it stays as this release has it', async () => {
     const written = await underLoad(async () => {
-      await git.revert()
-      const back = (await deployments()).filter((name) => !name.endsWith('/hyperfleet-api'))
-      const old = () => kubectl('get', ...back, '--output=jsonpath={.items[*].spec.template.spec.containers[0].image}')
-      const all = back.map(() => `${IMAGE}:${OLD_TAG}`).join(' ')
-      await expect.poll(old, { timeout: 300_000, interval: 1_000 }).toBe(all)
-      for (const part of [...back, 'statefulset/nats']) await kubectl('rollout', 'status', part, PATIENCE)
+      await does('Roll back')
+      await applied(await git.head())
     })
+    // As docs/upgrade.md has it: what the release before does not have, and what it never had Synced.
+    expect(await outOfSync()).toEqual([
+      'Namespace/hyperfleet-tasks',
+      'ServiceAccount/hyperfleet-nats',
+      'StatefulSet/nats',
+    ])
+    expect(await running((name) => name === API)).toEqual(THIS)
+    expect(await running((name) => name !== API)).toEqual(new Set([`${IMAGE}:${OLD_TAG}`]))
     await validated(written)
     expect(await clusters()).toEqual(before)
   })
 
-  test('and forward again', async () => {
-    const written = await underLoad(async () => synced(await git.revert()))
-    expect(new Set(await running())).toEqual(new Set([imageOf(checkoutInfo(CHECKOUT))]))
+  test('and its revert takes everything to this release again', async () => {
+    const written = await underLoad(async () => {
+      await does('Forward again')
+      await synced(await git.head())
+    })
+    expect(await running()).toEqual(THIS)
     await validated(written)
     expect(await clusters()).toEqual(before)
+  })
+
+  /** For the end of a kustomization's list. */
+  const smaller = dump(SMALL).replaceAll(/^(?=.)/gm, '  ')
+
+  test('docs/install.md takes all of it away, and docs/install-production.md brings it from nothing to Healthy', async () => {
+    await takenAway(nodes, git, ENVIRONMENT)
+    const checkout = await installedByThePage(nodes)
+    const commit = await commitOverlay(git, checkout, ENVIRONMENT, smaller)
+    await nodes.apply([clusterHere(ENVIRONMENT)])
+    await giveAddresses(nodes)
+    await does('7. Git and Argo CD', 'docs/install-production.md')
+    await synced(commit)
+    const images = await running()
+    expect([...images].filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))).toEqual([])
+    await underLoad(() => Promise.resolve())
+  })
+
+  // GITOPS-31
+  test('the overlay of a member is Synced and Healthy, and runs the manager of tasks alone', async () => {
+    const member = 'boston'
+    const checkout = await ownSources()
+    const programs = [binariesFolder(CONTROL_PLANE)]
+    await runPage(await readPage('docs/topology.md'), { checkout, programs, printed: {} })
+    const commit = await commitOverlay(git, checkout, member, `patches:\n${smaller}`)
+    await nodes.apply([clusterHere(member)])
+    const path = `--for=jsonpath={.status.sync.comparedTo.source.path}=kustomize/overlays/${member}`
+    await nodes.cluster.kubectl('wait', `application/${APPLICATION}`, '--namespace=argocd', path, PATIENCE)
+    await synced(commit)
+    const workloads = () => kubectl('get', 'deployments,statefulsets', '--output=name')
+    await expect.poll(workloads, { timeout: 300_000 }).toBe('deployment.apps/hyperfleet-adapter\n')
   })
 })

@@ -57,7 +57,7 @@ export const stageWorld = async (): Promise<StageWorld> => {
   const nodes = stack.use(await kindCluster())
   const { cluster } = nodes
   await cluster.kubectl('create', 'namespace', NAMESPACE)
-  await nodes.apply([...database(NAMESPACE), NODE_SHELL])
+  await nodes.apply([...(await database(NAMESPACE)), NODE_SHELL])
   await nodes.rolledOut(DATABASE_NAMESPACE)
   await applySuite(nodes, { resources: ['overlays/stage'] })
   const own = stack.move()

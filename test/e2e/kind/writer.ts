@@ -24,13 +24,15 @@ const PROGRAM = `
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 let isEnding = false
+// Another writer before it has taken other names.
+const begun = Date.now()
 process.on('SIGTERM', () => { isEnding = true })
 for (let number = 0; !isEnding; number += 1) {
   try {
     const response = await fetch('http://hyperfleet-api:8080/api/hyperfleet/v1/clusters', {
       method: 'POST',
       headers: { authorization: 'Bearer ' + readFileSync('/var/run/secrets/hyperfleet/token', 'utf8'), connection: 'close' },
-      body: JSON.stringify({ name: 'write-' + number, labels: { region: 'us-east' }, spec: { platform: 'none' } }),
+      body: JSON.stringify({ name: 'write-' + begun + '-' + number, labels: { region: 'us-east' }, spec: { platform: 'none' } }),
     })
     const body = await response.json()
     console.log(response.status === 201 ? 'confirmed ' + body.id : 'refused ' + JSON.stringify(body))

@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 /** A task of one ConfigMap for clusters of its own, with a param and a condition of that ConfigMap. */
-const declare = async (name: string, expression: string, when = 'true'): Promise<void> => {
+const declare = async (name: string, expression: string, when = 'true', value = '{{ .value }}'): Promise<void> => {
   const spec: Partial<AdapterTaskSpec> = {
     selector: { matchLabels: { only: name } },
     params: [
@@ -29,7 +29,7 @@ const declare = async (name: string, expression: string, when = 'true'): Promise
           apiVersion: 'v1',
           kind: 'ConfigMap',
           metadata: { name: `${name}-{{ .clusterId }}`, namespace: world.namespace },
-          data: { value: '{{ .value }}' },
+          data: { value },
         },
         discovery: { namespace: world.namespace, by_name: `${name}-{{ .clusterId }}` },
         lifecycle: { create: { when: { expression: when } } },
@@ -45,14 +45,17 @@ const create = async (only: string, spec: object = {}): Promise<string> => (awai
 const configOf = (name: string, id: string) =>
   world.object(`/api/v1/namespaces/${world.namespace}/configmaps/${name}-${id}`)
 
-test('of two tasks one has a hostile expression: it is stopped by its limit and says so, and the other works meanwhile', async () => {
+test('attack: the author of a task writes an expression that would never end, a pattern that would hang, and a template that grows: each is stopped by its limit and says so, and another task works meanwhile', async () => {
   const all = 'lists.range(10000)'
   await declare('hostile', `${all}.all(a, ${all}.all(b, ${all}.all(c, a + b + c >= 0))) ? "never" : "never"`)
   await declare('pattern', `resource.spec.text.matches("((a|b?){20}){20}c") ? "yes" : "no"`)
+  const grows = `${'{{ range .resource.spec.list }}'.repeat(5)}grows${'{{ end }}'.repeat(5)}`
+  await declare('template', 'resource.name', 'true', grows)
   await declare('honest', 'resource.name')
   const hostile = await create('hostile')
   const pattern = await create('pattern', { text: 'ab'.repeat(2_000) })
-  for (let round = 0; round < 5; round++) await world.pulse(hostile)
+  const template = await create('template', { list: Array.from({ length: 1_000 }, (_, at) => at) })
+  for (let round = 0; round < 5; round++) for (const id of [hostile, template]) await world.pulse(id)
   await world.pulse(pattern)
   const honest = await create('honest')
   await world.pulsedUntil(honest, async () => expect((await world.cluster(honest))?.status.phase).toBe('Ready'))
@@ -61,7 +64,14 @@ test('of two tasks one has a hostile expression: it is stopped by its limit and 
   )
   // Linear in the text, whatever the pattern: it has its answer, or was stopped, and never hangs.
   await world.pulsedUntil(pattern, async () => expect(await world.reported(pattern, 'pattern')).not.toEqual([]))
-  expect(await configOf('hostile', hostile)).toBeUndefined()
+  await world.pulsedUntil(template, async () =>
+    expect(await world.reported(template, 'template')).toContain('Health False TemplateFailed'),
+  )
+  for (const [name, id] of [
+    ['hostile', hostile],
+    ['template', template],
+  ] as const)
+    expect(await configOf(name, id)).toBeUndefined()
   expect((await world.task('hostile')).status?.lastError).toContain('steps')
 })
 

@@ -1,9 +1,11 @@
 /** Resources of another service beside those of Kubernetes: docs/adapters.md, Resources of other services. */
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
 import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
@@ -200,18 +202,60 @@ describe('a task with objects here and there', () => {
     await world?.[Symbol.asyncDispose]()
   })
 
-  test('is refused where it leads to what is not listed, with the place and what to write', async () => {
+  // ADAPTER-55
+  test('attack: a task leads to what the operator has not listed, by a name, by what looks like a listed one, by a number, or by what its record says; it is refused with the place and what to write', async () => {
+    let reached = 0
+    const own = createServer((socket) => {
+      reached += 1
+      socket.destroy()
+    })
+    await once(own.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void own.close())
+    const { port } = own.address() as AddressInfo
+    const listed = new URL(plain.url)
     const [site] = task(plain).resources ?? []
-    const elsewhere = { client: 'http' as const, http: { url: 'http://169.254.169.254/latest/meta-data' } }
-    await world.declare('nosy', { resources: [{ ...site, name: 'site', transport: elsewhere, manifest: {} }] })
-    const { status: found } = await world.until('nosy', 'InvalidTask')
-    expect(found?.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(
-      'resources[0].transport.http.url: http://169.254.169.254/latest/meta-data is a link-local address',
+    const declare = (name: string, url: string) =>
+      world.declare(name, {
+        params: [{ name: 'clusterId', source: 'event.id', required: true }],
+        selector: { matchLabels: { nosy: 'yes' } },
+        resources: [{ ...site, name: 'site', transport: { client: 'http', http: { url } }, manifest: {} }],
+      })
+    const refused = [
+      'http://169.254.169.254/latest/meta-data',
+      `http://127.0.0.1:${port}/x`,
+      `http://localhost:${port}/x`,
+      `http://${listed.host}@127.0.0.1:${port}/x`,
+      `http://2130706433:${port}/x`,
+      'http://[::ffff:169.254.169.254]/x',
+      'http://kubernetes.default.svc/api',
+    ]
+    const told = await Promise.all(
+      refused.map(async (url, at) => {
+        await declare(`nosy-${at}`, url)
+        const { status: found } = await world.until(`nosy-${at}`, 'InvalidTask')
+        return found?.conditions?.find(({ type }) => type === 'Ready')?.message ?? ''
+      }),
     )
-    await world.plane.rest(
-      'DELETE',
-      `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/nosy`,
-    )
+    for (const message of told) expect(message).toContain('resources[0].transport.http.url: ')
+    expect(told[0]).toContain('http://169.254.169.254/latest/meta-data is a link-local address')
+    // Where the record says where to go, a run finds it out.
+    await declare('nosy-record', '{{ .resource.spec.to }}/x')
+    await world.until('nosy-record', 'Working')
+    for (const [name, to] of [
+      ['nosy-own', `http://127.0.0.1:${port}`],
+      ['nosy-metadata', 'http://169.254.169.254'],
+    ] as const) {
+      const { id } = await world.create(name, { to }, { nosy: 'yes' })
+      await world.pulse(id)
+      await vi.waitFor(
+        async () => expect((await world.reported(id, 'nosy-record')).join()).toContain('Applied False'),
+        PATIENCE,
+      )
+    }
+    expect(reached).toBe(0)
+    const tasks = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks`
+    for (const name of [...refused.map((_, at) => `nosy-${at}`), 'nosy-record'])
+      await world.plane.rest('DELETE', `${tasks}/${name}`)
   })
 
   test('applies and deletes them in one order over TLS, waits for slow deletions, and shows the token nowhere', async () => {

@@ -130,7 +130,7 @@ test('ADAPTER-63: a name with the generation in it: what is deleted is what was 
   expect(await isThere(`numbered-1-${id}`)).toBe(false)
 })
 
-test('ADAPTER-63: matches of a selector that the task has not applied stay', async () => {
+test('ADAPTER-63: attack: an object of others gets the labels that a task’s selector matches; it stays when the resource goes', async () => {
   const labels = { app: 'mine-{{ .clusterId }}' }
   await declare('mine', {
     resources: [
@@ -248,7 +248,7 @@ test('ADAPTER-63: what a task found and did not make goes with its resource only
   expect([await isThere('taken-by-hand'), await isThere('seen-by-hand')]).toEqual([false, true])
 })
 
-test('ADAPTER-65: an object that claims to be about another resource starts no run for it and has nothing deleted', async () => {
+test('ADAPTER-65: attack: an object claims to be about another resource; it starts no run for it and has nothing deleted', async () => {
   await declare('attacked', { resources: [configMap('a', 'attacked-{{ .clusterId }}')] })
   const victim = await ready('attacked')
   const before = (await world.task('attacked')).status?.processed

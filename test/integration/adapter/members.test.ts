@@ -56,7 +56,7 @@ const report = (adapter: string) => ({
 })
 
 // API-136
-test('a token is that of the cluster whose key has signed it: none passes for another member’s', async () => {
+test('attack: a member’s account of the same name passes for another member’s: a token is that of the cluster whose key has signed it', async () => {
   const admin = {
     ...member('boston'),
     role_mappings: [{ subject: ACCOUNT, roles: ['adapter', 'editor'], adapters: ['boston-*'] }],

@@ -90,27 +90,30 @@ describe('ADAPTER-112: an object that a task of another namespace has', () => {
   test.each([
     ['under another name of the adapter', 'other', {}],
     ['under the same name of the adapter', 'same', { adapter: { name: 'twin' } }],
-  ])('is not taken from it, nor deleted, and is free when that one is done: %s', async (_, name, rest) => {
-    await declare(here, name, rest)
-    await declare(there, name, { adapter: { name: `${name}-there` }, ...rest })
-    const [first, second] = [await create(here, name), await create(there, name)]
-    await ready(here, first)
-    const applied = await here.object(at(`common-${name}`))
-    await refused(there, second, new RegExp(`the adapter \\S+ of the namespace ${here.namespace} applies it`))
-    expect(await here.object(at(`common-${name}`))).toEqual(applied)
-    await remove(there, second)
-    expect(await uidOf(`common-${name}`)).toBe(applied?.metadata.uid)
+  ])(
+    'attack: is named by a task elsewhere, which neither takes nor deletes it; it is free when the first is done: %s',
+    async (_, name, rest) => {
+      await declare(here, name, rest)
+      await declare(there, name, { adapter: { name: `${name}-there` }, ...rest })
+      const [first, second] = [await create(here, name), await create(there, name)]
+      await ready(here, first)
+      const applied = await here.object(at(`common-${name}`))
+      await refused(there, second, new RegExp(`the adapter \\S+ of the namespace ${here.namespace} applies it`))
+      expect(await here.object(at(`common-${name}`))).toEqual(applied)
+      await remove(there, second)
+      expect(await uidOf(`common-${name}`)).toBe(applied?.metadata.uid)
 
-    const third = await create(there, name)
-    await refused(there, third, /of the namespace \S+ applies it/)
-    await remove(here, first)
-    expect(await uidOf(`common-${name}`)).not.toBe(applied?.metadata.uid)
-    await ready(there, third)
-    await remove(there, third)
-    expect(await uidOf(`common-${name}`)).toBeUndefined()
-  })
+      const third = await create(there, name)
+      await refused(there, third, /of the namespace \S+ applies it/)
+      await remove(here, first)
+      expect(await uidOf(`common-${name}`)).not.toBe(applied?.metadata.uid)
+      await ready(there, third)
+      await remove(there, third)
+      expect(await uidOf(`common-${name}`)).toBeUndefined()
+    },
+  )
 
-  test('or may have, where its inventories may not be read: nothing is deleted, and nothing left, without a word', async () => {
+  test('attack: or seems to have by a field manager that an editor wrote, where its inventories may not be read: nothing is deleted, and nothing left, without a word', async () => {
     await declare(here, 'both')
     const id = await create(here, 'both')
     await ready(here, id)

@@ -66,9 +66,11 @@ const readGuarded = async (token: string | undefined, query = ''): Promise<{ sta
   return promise
 }
 
-const tokenOf = async (name: string): Promise<string> => {
+/** For the API server when no audience is named. */
+const tokenOf = async (name: string, ...audiences: readonly string[]): Promise<string> => {
   const path = `/api/v1/namespaces/${world.namespace}/serviceaccounts/${name}/token`
-  const { status } = await world.plane.rest<{ status: { token: string } }>('POST', path, { spec: {} })
+  const spec = audiences.length > 0 ? { audiences } : {}
+  const { status } = await world.plane.rest<{ status: { token: string } }>('POST', path, { spec })
   return status.token
 }
 
@@ -139,7 +141,7 @@ describe('over the network', () => {
     expect((await readGuarded('not-a-token')).status).toBe(401)
     const { namespace } = world
     await world.plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'reader' } })
-    const token = await tokenOf('reader')
+    const token = await tokenOf('reader', 'muster')
     const refused = await readGuarded(token)
     expect(refused.status).toBe(403)
     expect(refused.body).toContain(
@@ -156,6 +158,9 @@ describe('over the network', () => {
       subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace }],
     })
     await vi.waitFor(async () => expect((await readGuarded(token)).status).toBe(200), PATIENCE)
+    // RUNTIME-77
+    const replayed = await readGuarded(await tokenOf('reader'))
+    expect([replayed.status, replayed.body]).toEqual([401, expect.stringContaining('make one with --audience=muster')])
     // Another namespace is another question.
     expect((await readGuarded(token, '?namespace=default')).status).toBe(403)
   })

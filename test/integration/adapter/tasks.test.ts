@@ -36,6 +36,23 @@ const events = async (reason: string) => {
   return items.filter((item) => item.reason === reason).map(({ note }) => note)
 }
 
+test('ADAPTER-132: a refused request names the ServiceAccount of the task that is not there, and no longer once it is made', async () => {
+  await world.declare('unaccounted', { ...namespaceAndConfig(), serviceAccountName: 'absent' })
+  const { id } = await world.create('unaccounted')
+  const messages = async () => (await world.task('unaccounted')).status?.lastRuns?.map(({ message }) => message) ?? []
+  const missing = `the ServiceAccount absent is not there: make it in the namespace ${world.accounts}`
+  await world.pulsedUntil(id, async () => expect(await messages()).toContainEqual(expect.stringContaining(missing)))
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.accounts}/serviceaccounts`, {
+    metadata: { name: 'absent' },
+  })
+  await world.pulsedUntil(id, async () => {
+    const [last] = await messages()
+    expect(last).toContain('is forbidden')
+    expect(last).not.toContain('is not there')
+  })
+  await remove('unaccounted')
+})
+
 test('ADAPTER-83: the manager says which expressions can’t have a value, also of a task out of a ConfigMap, and runs it', async () => {
   const file = `
 params: [{name: clusterId, source: event.id, required: true}]

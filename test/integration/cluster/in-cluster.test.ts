@@ -94,7 +94,7 @@ test('what stands beside the suite: Git, PostgreSQL and a device, in namespaces 
   const nats = { url: 'tls://nats', ca: 'certificates', keys: deviceKeys(Object.keys(devices)) }
   const pods = [
     ...gitServer(),
-    ...postgresServer('secret'),
+    ...(await postgresServer('secret')),
     ...devicePods({ image, nats, publicKeys: 'keys', devices }),
   ]
   const namespaced = pods.filter(({ kind }) => kind !== 'Namespace')

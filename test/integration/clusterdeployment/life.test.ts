@@ -269,7 +269,7 @@ describe('names', () => {
     expect((await the.cluster(await the.declare('ab'))).name).toMatch(/^ab-[0-9a-f]{5}$/)
   })
 
-  test('CLUSTER-9: a copy with its annotation does not get the other’s cluster, nor deletes it', async () => {
+  test('CLUSTER-9: attack: a copy has the annotation of another one; it does not get the other’s cluster, nor deletes it', async () => {
     const original = await the.declare('original')
     await the.cluster(original)
     await the.until('original', 'Provisioning')

@@ -8,7 +8,14 @@ import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { systemClock } from '#operator/index.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
-import { eventually, poolWorld } from './world.ts'
+import { eventually, type PoolWorld, poolWorld } from './world.ts'
+
+/** What a pool is made of, and what gives rights. */
+const GROUPS = [
+  ['hive.openshift.io', ['clusterpools', 'clusterdeployments', 'clusterclaims', 'clusterdeploymentcustomizations']],
+  ['', ['secrets', 'configmaps', 'pods', 'serviceaccounts']],
+  ['rbac.authorization.k8s.io', ['roles', 'rolebindings']],
+] as const
 
 const ANN = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' } as const
 
@@ -27,6 +34,52 @@ test('who may administer a pool may administer its clusters, as long as that las
   await the.api.delete(RoleBinding, 'admins', the.namespace)
   await eventually(async () => expect(await the.api.get(RoleBinding, ADMIN_BINDING, namespace)).toBeUndefined())
 })
+
+test('attack: the admin of a pool reads or writes pools, clusters and Secrets of another one, hands its rights on, or keeps them when it is its admin no more', async () => {
+  await using the = await poolWorld()
+  await using others = await poolWorld()
+  await the.start()
+  await others.start()
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hive-cluster-pool-admin' }
+  await the.api.create(RoleBinding, {
+    metadata: { name: 'admins', namespace: the.namespace },
+    subjects: [ANN],
+    roleRef,
+  })
+  const clusterOf = async (world: PoolWorld) => {
+    await world.pool('pool')
+    return eventually(async () => {
+      const [cluster] = await world.clusters('pool')
+      if (cluster?.metadata.namespace === undefined) throw new Error('no cluster yet')
+      return cluster.metadata.namespace
+    })
+  }
+  const [own, foreign] = [await clusterOf(the), await clusterOf(others)]
+  /** What the API server lets her do, of some verbs on what a pool is made of. */
+  const may = async (namespace: string, verbs: readonly string[]): Promise<readonly string[]> => {
+    const asked = GROUPS.flatMap(([group, resources]) =>
+      resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, namespace }))),
+    )
+    const answers = await Promise.all(
+      asked.map((resourceAttributes) =>
+        the.plane.rest<{ status: { allowed: boolean } }>('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+          spec: { user: ANN.name, groups: ['system:authenticated'], resourceAttributes },
+        }),
+      ),
+    )
+    return asked.filter((_, at) => answers[at]?.status.allowed).map(({ verb, resource }) => `${verb} ${resource}`)
+  }
+  await eventually(async () => expect(await may(own, ['list'])).toContain('list secrets'))
+  expect(await may(the.namespace, ['list'])).toContain('list clusterpools')
+  const every = ['get', 'list', 'create', 'patch', 'delete']
+  for (const namespace of [others.namespace, foreign, 'kube-system']) expect(await may(namespace, every)).toEqual([])
+  for (const namespace of [the.namespace, own])
+    expect((await may(namespace, every)).filter((what) => /role|serviceaccount/.test(what))).toEqual([])
+  await expect(the.plane.kubectl('get', 'clusterpools,secrets', '--all-namespaces', '--as=ann')).rejects.toThrow()
+
+  await the.api.delete(RoleBinding, 'admins', the.namespace)
+  await eventually(async () => expect(await may(own, every)).toEqual([]))
+}, 120_000)
 
 test('POOL-52: who may administer a restored pool may administer the clusters that came back with it', async () => {
   await using the = await poolWorld()
@@ -169,7 +222,7 @@ test.each([
   },
 )
 
-test('CLAIM-6, CLAIM-11: the subjects of a claim read the admin kubeconfig of its cluster and nothing else; it goes with the claim', async () => {
+test('CLAIM-6, CLAIM-11: attack: the subject of a claim reads other Secrets beside its cluster’s admin kubeconfig, lists or writes them; that one goes with the claim', async () => {
   await using the = await poolWorld()
   await the.start({ clock: hurriedClock() })
   await the.pool('pool', { runningCount: 1 })

@@ -149,6 +149,22 @@ describe('ClusterPool.Status.Inventory', () => {
     expect(await filledAtLeast('malformed', 1)).toHaveLength(1)
   })
 
+  test('attack: the author of a customization has its patches double what they make, again and again; the entry says so, and the manager goes on', async () => {
+    const doubling = [
+      { op: 'copy', from: '/metadata', path: '/metadata/a' },
+      { op: 'copy', from: '/metadata', path: '/metadata/b' },
+    ] as const
+    const patches = Array.from({ length: 30 }, () => doubling).flat()
+    await the.customize(['doubling'], { installConfigPatches: patches })
+    await the.customize(['doubling-spec'], { clusterDeploymentSpecPatches: patches })
+    await the.customize(['single'])
+    await the.pool('doubled', { size: 3, inventory: ['doubling', 'doubling-spec', 'single'] })
+    const broken = 'BrokenByConfiguration'
+    const entries = await entriesBecome('doubled', { doubling: broken, 'doubling-spec': broken, single: 'Reserved' })
+    expect(entries.doubling?.message).toContain('would make more than')
+    expect(await filledAtLeast('doubled', 1)).toHaveLength(1)
+  })
+
   test('POOL-15, POOL-56: after so many attempts; editing the customization gives it new ones', async () => {
     the.installer.cursed.add('flaky')
     await the.customize(['flaky'])

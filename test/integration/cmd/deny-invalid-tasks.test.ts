@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
@@ -123,4 +127,78 @@ test('one that was bad before can be labelled, corrected and deleted; it says In
 
 test('it asks about readers of runs with rights that it has', async () => {
   expect(await manager.line('serving runs of adapter tasks')).toMatchObject({})
+})
+
+/** Sends bytes to the webhook as anything in the cluster's network can; what it answers. */
+const send = async (
+  url: string,
+  body: string,
+): Promise<{ readonly code: number | undefined; readonly said: string }> => {
+  const asked = request(url, { method: 'POST', rejectUnauthorized: false, agent: false })
+  asked.on('error', () => {})
+  asked.end(body)
+  const [response] = await once(asked, 'response')
+  return { code: response.statusCode, said: await text(response) }
+}
+
+test('attack: a stranger sends reviews to the webhook itself: nothing is written, no server of theirs is asked, and the API server goes on to have its answers', async () => {
+  const sockets: Socket[] = []
+  const own = createServer((socket) => sockets.push(socket))
+  await once(own.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const theirs = `http://127.0.0.1:${(own.address() as AddressInfo).port}`
+    type Configuration = { webhooks: { clientConfig: { url: string } }[] }
+    const webhooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
+    const configuration = await cluster.rest<Configuration>('GET', `${webhooks}/hyperfleet-adapter-webhook`)
+    const { url } = configuration.webhooks[0]?.clientConfig ?? { url: '' }
+    /** Everything that a manager of tasks may write, by its version. */
+    const written = async () => {
+      const kinds = 'adaptertasks,adapterinventories,configmaps,secrets,validatingwebhookconfigurations,events'
+      const path = '-o=jsonpath={range .items[*]}{.kind}/{.metadata.name}@{.metadata.resourceVersion} {end}'
+      return cluster.kubectl('get', kinds, '--namespace', NAMESPACE, path)
+    }
+    const before = await written()
+    const review = (operation: string, object: object | null, uid: unknown = 'theirs') => ({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid,
+        operation,
+        object,
+        oldObject: object,
+        userInfo: { username: 'admin', groups: ['system:masters'] },
+      },
+    })
+    const elsewhere = { url: theirs, tokenPath: '/var/run/secrets/hyperfleet/token' }
+    const task = {
+      ...document(GOOD, 'theirs'),
+      metadata: { name: 'theirs', namespace: NAMESPACE, finalizers: ['a/b'] },
+    }
+    const leading = { ...task, spec: { ...task.spec, suspend: false, hyperfleetAPI: elsewhere } }
+    const endless = 'lists.range(10000).all(a, lists.range(10000).all(b, lists.range(10000).all(c, true))) ? "a" : "b"'
+    const params = [{ name: 'clusterId', source: { expression: endless } }]
+    const stalling = { ...task, spec: { ...task.spec, params } }
+    const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    const bodies = [
+      ...['CREATE', 'UPDATE', 'DELETE', 'CONNECT'].flatMap((operation) =>
+        [leading, stalling, null].map((object) => JSON.stringify(review(operation, object))),
+      ),
+      JSON.stringify(review('CREATE', task, { toString: 'x' })),
+      JSON.stringify(review('CREATE', task)).replace('"spec":{', `"spec":{"deep":${deep},`),
+      'no JSON',
+      `"${'x'.repeat(4 * 1024 * 1024)}"`,
+    ]
+    const answers = await Promise.all([...bodies, ...bodies].map((body) => send(url, body)))
+    expect(answers.map(({ code }) => code).filter((code) => ![200, 400, 413].includes(code ?? 0))).toEqual([])
+    expect(Math.max(...answers.map(({ said }) => said.length))).toBeLessThan(16_384)
+    for (const path of ['/validate/sentinel', '/metrics', '/adapter/runs'])
+      expect((await send(new URL(path, url).href, JSON.stringify(review('CREATE', task)))).code).toBe(404)
+    expect(await answer(GOOD)).toBe('accepted')
+    expect(await answer(BAD)).toContain('did you mean event.id?')
+    expect(await written()).toBe(before)
+    expect(sockets).toEqual([])
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    own.close()
+  }
 })

@@ -36,14 +36,18 @@ const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
     env,
   )
 
-/** A ServiceAccount's token. */
-const account = async (name: string): Promise<string> => {
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts`
-  await cluster.rest('POST', path, { metadata: { name } })
-  const { status } = await cluster.rest<{ status: { token: string } }>('POST', `${path}/${name}/token`, {
-    spec: { expirationSeconds: 3_600 },
-  })
+/** A token of a ServiceAccount for some servers; for the API server when none are named. */
+const tokenFor = async (name: string, ...audiences: readonly string[]): Promise<string> => {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+  const spec = { expirationSeconds: 3_600, ...(audiences.length > 0 && { audiences }) }
+  const { status } = await cluster.rest<{ status: { token: string } }>('POST', path, { spec })
   return status.token
+}
+
+/** A token for the dashboard, of a ServiceAccount that is made for it. */
+const account = async (name: string): Promise<string> => {
+  await cluster.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  return tokenFor(name, 'muster')
 }
 
 beforeAll(async () => {
@@ -92,7 +96,7 @@ const get = (path: string, token?: string, headers: Record<string, string> = {})
 
 describe('in a cluster', () => {
   // FLEET-57
-  test('there is no look without a token: people are asked for one, programs are told', async () => {
+  test('attack: a stranger looks at pages, figures and streams without a token: people are asked for one, programs are told', async () => {
     const page = await get('/')
     expect(page.status).toBe(401)
     expect(page.headers.get('www-authenticate')).toBe('Bearer')
@@ -103,6 +107,38 @@ describe('in a cluster', () => {
       expect(await answer.json()).toMatchObject({ status: 401, message: expect.stringContaining('Bearer <token>') })
     }
     expect((await get('/sentinels', undefined, { accept: 'text/event-stream' })).status).toBe(401)
+  })
+
+  /** Whether the API server takes a token for itself. */
+  const opensApiServer = async (token: string): Promise<boolean> => {
+    const insecure = ['--kubeconfig=/dev/null', `--server=${cluster.server}`, '--insecure-skip-tls-verify']
+    const answer = cluster.kubectl('auth', 'whoami', ...insecure, `--token=${token}`)
+    return answer.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  test('RUNTIME-77: attack: a manager uses a token that a viewer has shown to it at the API server, as that viewer; it is shown none that works there', async () => {
+    const { issuer } = JSON.parse(await cluster.kubectl('get', '--raw', '/.well-known/openid-configuration'))
+    for (const token of [await tokenFor('viewer'), await tokenFor('viewer', 'muster', issuer)]) {
+      expect(await opensApiServer(token)).toBe(true)
+      const answer = await get('/index.json', token)
+      expect([answer.status, await answer.json()]).toMatchObject([
+        401,
+        {
+          message:
+            'this token opens the API server too, so a manager that is shown it could act as you: make one with --audience=muster',
+        },
+      ])
+      const body = new URLSearchParams({ token })
+      const signIn = { method: 'POST', redirect: 'manual', headers: { origin: url }, body } as const
+      expect((await fetch(`${url}/sign-in`, signIn)).status).toBe(401)
+    }
+    expect(await opensApiServer(tokens.viewer)).toBe(false)
+    expect((await get('/index.json', tokens.viewer)).status).toBe(200)
+    // Nor is one that is for another server.
+    expect((await get('/', await tokenFor('viewer', 'hyperfleet-api'))).status).toBe(401)
   })
 
   test('a token that the API server does not know is no token', async () => {

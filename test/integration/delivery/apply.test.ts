@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parsePin, withPins } from '#hack/pin/images.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+import { MONITORING, monitoringKind } from '#test/harness/monitoring.ts'
 import { kubectl, kustomizations } from './kustomize.ts'
 import type { Manifest } from './rules/manifest.ts'
 import { workloadOf } from './rules/workload.ts'
@@ -134,23 +135,6 @@ describe('on a cluster that is not for trying out', () => {
   })
 })
 
-/** Kinds of the Prometheus operator, which production has. */
-const monitoring = (kind: string) => {
-  const plural = `${kind.toLowerCase()}s`
-  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.monitoring.coreos.com` },
-    spec: {
-      group: 'monitoring.coreos.com',
-      scope: 'Namespaced',
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: anything } }],
-    },
-  }
-}
-
 /** The pod that a workload's controller would make; a StatefulSet's has a volume for each of its claims. */
 const podOf = (object: Manifest): object | undefined => {
   const workload = workloadOf(object)
@@ -178,7 +162,7 @@ describe('on a cluster for production', () => {
   const NAMESPACE = 'hyperfleet-system'
 
   beforeAll(async () => {
-    for (const kind of ['PodMonitor', 'PrometheusRule']) await cluster.rest('POST', crds, monitoring(kind))
+    for (const kind of MONITORING) await cluster.rest('POST', crds, monitoringKind(kind))
     await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
     const repository = await temporaryFolder('pinned')
     for (const folder of ['kustomize', 'manifests']) await cp(folder, join(repository, folder), { recursive: true })
@@ -202,7 +186,7 @@ describe('on a cluster for production', () => {
     await acceptsTwice('kustomize/samples')
   })
 
-  test('its namespace admits every pod of it and of the sample tasks, and none that is not restricted', async () => {
+  test('attack: a pod in its namespace is root, privileged, or has what the node has; it admits every pod of it and of the sample tasks, and none of these', async () => {
     const built = await Promise.all([prod, 'kustomize/samples'].map((folder) => kubectl('kustomize', folder)))
     const objects = built.flatMap(({ stdout }) => loadAll(stdout) as Manifest[])
     const pods = objects.flatMap((object) => podOf(object) ?? podsOfTask(object))
@@ -215,7 +199,33 @@ describe('on a cluster for production', () => {
         spec,
       })
     for (const pod of pods) await create(pod)
-    const plain = { containers: [{ name: 'one', image: 'one' }] }
-    await expect(create(plain)).rejects.toThrow('violates PodSecurity')
+    const restricted = {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'one',
+          image: 'one',
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    }
+    await create(restricted)
+    const [container] = restricted.containers
+    const withContext = (more: object) => ({
+      ...restricted,
+      containers: [{ ...container, securityContext: { ...container?.securityContext, ...more } }],
+    })
+    const attacks = [
+      { containers: [{ name: 'one', image: 'one' }] },
+      withContext({ runAsUser: 0 }),
+      withContext({ runAsNonRoot: false }),
+      withContext({ privileged: true, allowPrivilegeEscalation: true }),
+      withContext({ capabilities: { add: ['NET_ADMIN'] } }),
+      { ...restricted, hostNetwork: true },
+      { ...restricted, hostPID: true },
+      { ...restricted, volumes: [{ name: 'node', hostPath: { path: '/' } }] },
+    ]
+    for (const attack of attacks)
+      await expect(create(attack), JSON.stringify(attack)).rejects.toThrow('violates PodSecurity')
   })
 })

@@ -75,7 +75,7 @@ const READERS = 8
 const CHANGES = 300
 
 // API-96
-test('the API with large records: pages of them for several readers at once, their archive and their changes stay within its memory limit', {
+test('attack: several readers at once ask for pages of the largest records, and of their archive, while all change: the API stays within its memory limit', {
   timeout: 600_000,
 }, async ({ skip }) => {
   const missing = memoryLimitMissing() ?? postgresMissing()

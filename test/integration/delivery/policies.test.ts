@@ -119,7 +119,7 @@ test('with every policy on, a pool is filled, a claim gets its cluster, and a ro
 })
 
 describe('a claimed cluster', () => {
-  test('is not deleted over its claim’s head, not even by an administrator', async () => {
+  test('attack: it is deleted over its claim’s head, by an administrator', async () => {
     const cluster = await claimedCluster()
     const words = await said(['delete', ...named(cluster), TRY])
     expect(words.replaceAll(cluster.metadata.name, 'CLUSTER')).toMatchInlineSnapshot(
@@ -147,7 +147,7 @@ test('an unclaimed cluster is deleted without a question', async () => {
 describe('a finalizer of Muster', () => {
   const withoutFinalizers = merge({ metadata: { finalizers: null } })
 
-  test('is not taken away by an editor', async () => {
+  test('attack: an editor takes it away', async () => {
     const cluster = named(await unclaimedCluster())
     expect(await said(['patch', ...cluster, ...withoutFinalizers, TRY], 'editor')).toMatchInlineSnapshot(
       `"the finalizer hive.openshift.io/customization-lease goes when Muster has cleaned up. What holds it is in status.conditions; an administrator with the right to update clusterdeployments/finalizers can take it away"`,
@@ -262,7 +262,7 @@ describe('who has which cluster', () => {
     expect(await said(['create', '-f', '-', TRY], 'editor', claim({}))).toBe('allowed')
   })
 
-  test('is never all users', async () => {
+  test('attack: a claim, or an admin’s binding, names all users', async () => {
     const everybody = claim({ subjects: [{ kind: 'Group', name: 'system:authenticated' }] })
     expect(await said(['create', '-f', '-', TRY], 'editor', everybody)).toMatchInlineSnapshot(
       `"system:authenticated is everybody, and the subjects of a claim may read the admin kubeconfig of its cluster: name the people, groups or ServiceAccounts who are meant"`,
@@ -287,7 +287,7 @@ describe('who has which cluster', () => {
 describe('a rollout that waits for a person', () => {
   const annotate = (text: string) => ['annotate', 'fleetdep', 'greeter', '-n', 'default', '--overwrite', text, TRY]
 
-  test('goes on for who may approve, and not for who wrote it', async () => {
+  test('attack: its author approves or aborts it; who may approve can', async () => {
     const approve = annotate('fleet.nationtech.io/approve-batch=2@1')
     expect(await said(approve, 'editor')).toMatchInlineSnapshot(
       `"fleet.nationtech.io/approve-batch is for people who may update deployments/approval: ask one of them, or have the ClusterRole muster-rollout-approver bound to you in this namespace"`,
@@ -325,7 +325,7 @@ describe('a rollout that waits for a person', () => {
   })
 })
 
-test('a task acts only as accounts that its author may act as', async () => {
+test('attack: an editor writes or changes a task for an account that they may not act as', async () => {
   const path = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/adaptertasks/cluster-config`
   const { apiVersion, kind, spec } = await cluster.rest<{ apiVersion: string; kind: string; spec: object }>('GET', path)
   const task = { apiVersion, kind, metadata: { name: 'another', namespace: NAMESPACE }, spec }

@@ -77,6 +77,21 @@ export const parsePage = (path: string, text: string): Page => {
   }
 }
 
+/** The commands of one section, block by block. @param heading as it stands there @throws PageError when there is none */
+export const commandsBelow = ({ path, text }: Page, heading: string): readonly string[] => {
+  const lines = text.split('\n')
+  const begin = lines.findIndex((line) => /^##+ /.test(line) && line.replace(/^#+ /, '') === heading)
+  if (begin === -1) throw new PageError(`${path} has no heading "${heading}"`)
+  const [marks = ''] = (lines[begin] ?? '').split(' ')
+  // A line with one mark alone is a comment among commands.
+  const isNext = new RegExp(`^#{2,${marks.length}} `)
+  const section = lines.slice(begin + 1)
+  const end = section.findIndex((line) => isNext.test(line))
+  return parsePage(path, section.slice(0, end === -1 ? undefined : end).join('\n')).blocks.map(
+    ({ commands }) => commands,
+  )
+}
+
 interface Fence {
   readonly language: string
   readonly block: Block

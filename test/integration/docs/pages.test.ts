@@ -2,7 +2,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { PAGES } from './commands.ts'
-import { type Block, type Page, parsePage, REPOSITORY } from './page.ts'
+import { type Block, commandsBelow, type Page, parsePage, REPOSITORY } from './page.ts'
 import { ARGOCD, WORLDS } from './worlds.ts'
 
 describe('links', () => {
@@ -73,9 +73,9 @@ describe('commands', () => {
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
         "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --nats-ca=nats-ca.crt --fleet-public-keys=fleet-public.pem --labels=site=north: it needs a machine with systemd",
-        "docs/fleet-agent.md: kubectl apply -f muster-credentials/nats-devices.yaml: the authorities are made by pods, which run only in name on a local control plane; test/e2e/argocd/flow.test.ts has devices with them",
-        "docs/fleet-agent.md: kubectl get configmap fleet-signing -n hyperfleet-system -o jsonpath='{.data.public\\.pem}' > fleet-public.pem: the keys are made by pods, which run only in name on a local control plane",
-        "docs/fleet-agent.md: openssl genpkey -algorithm ed25519 > next.pem: the Secret is made by a pod",
+        "docs/fleet-keys.md: kubectl apply -f muster-credentials/nats-devices.yaml: the authorities are made by pods, which run only in name on a local control plane; test/e2e/argocd/flow.test.ts has devices with them",
+        "docs/fleet-keys.md: kubectl get configmap fleet-signing -n hyperfleet-system -o jsonpath='{.data.public\\.pem}' > fleet-public.pem: the keys are made by pods, which run only in name on a local control plane",
+        "docs/fleet-keys.md: openssl genpkey -algorithm ed25519 > next.pem: the Secret is made by a pod",
         "docs/fleet.md: kubectl get fleetdev pump-17 -o jsonpath='{.metadata.annotations.fleet\\.nationtech\\.io/reported-labels}{"\\n"}'   # what its agent says: it needs an agent",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
@@ -83,7 +83,6 @@ describe('commands', () => {
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
         "docs/install-production.md: npm run image -- --tag registry.example.com/platform/muster:v0.1.0: it builds, pushes and signs at a registry of your own",
-        "docs/install-production.md: kubectl wait application/muster-here -n argocd --for=jsonpath='{.status.health.status}'=Healthy --timeout=15m: it needs the Argo CD and the nodes of your cluster",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
         "docs/providers.md: kubectl apply -k kustomize/providers/cluster-api: it needs Cluster API; test/integration/providers/cluster-api.test.ts applies the same folders",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
@@ -149,3 +148,13 @@ const leadsSomewhere = ({ path, anchor }: Link): boolean => {
   const page = pageAt(path) ?? parsePage(path, readFileSync(join(REPOSITORY, path), 'utf8'))
   return page.anchors.has(anchor)
 }
+
+test('the commands below a heading end with the next one of its level, and a comment among them is none', () => {
+  const block = (commands: string) => ['```sh', commands, '```']
+  const text = ['## A', ...block('# no heading\na'), '### B', ...block('b'), '## C', ...block('c')].join('\n')
+  const page = parsePage('docs/a.md', text)
+  expect(commandsBelow(page, 'A')).toEqual(['# no heading\na', 'b'])
+  expect(commandsBelow(page, 'B')).toEqual(['b'])
+  expect(commandsBelow(page, 'C')).toEqual(['c'])
+  expect(() => commandsBelow(page, 'no heading')).toThrow('docs/a.md has no heading "no heading"')
+})

@@ -55,7 +55,7 @@ const cluster = async (): Promise<World & { readonly plane: ControlPlane }> => {
 }
 
 /** A checkout whose sources may be changed. */
-const ownSources = async (): Promise<string> => {
+export const ownSources = async (): Promise<string> => {
   const checkout = await temporaryFolder('sources')
   const entries = (await readdir(REPOSITORY)).filter((entry) => entry !== '.git' && entry !== 'dist')
   for (const entry of entries) {

@@ -121,7 +121,7 @@ describe('a token', () => {
   })
 
   // API-154
-  test('whose key stands in a file is of that issuer, whatever keys another one of its name shows at its URL', async () => {
+  test('attack: another issuer of its name shows its key at a URL, to keep it out or to have it as its own; it is of the issuer whose key stands in a file', async () => {
     const [pinned, thief] = [await testIssuer({ defaultRoles: ['reader'] }), await testIssuer()]
     const copied = await pinned.serve()
     onTestFinished(copied.stop)

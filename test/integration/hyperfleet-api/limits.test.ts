@@ -24,7 +24,7 @@ describe('one caller', () => {
     expect((await list(busy)).status).toBe(200)
   })
 
-  test('has so many streams open and no more, until it closes one', async () => {
+  test('attack: opens streams without end; it has so many and no more, until it closes one', async () => {
     const issuer = await testIssuer()
     const api = await serve({ issuers: [issuer.settings], maxStreams: 2 })
     const headers = bearer(await issuer.token({ roles: ['reader'] }))

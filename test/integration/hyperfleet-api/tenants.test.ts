@@ -58,6 +58,43 @@ onBothDatabases((fresh) => {
     expect(await names(SYSTEM)).toEqual(['one', 'one', 'three', 'two'])
   })
 
+  test('attack: a tenant counts, orders, pages and searches by what others have', async () => {
+    const { api, create } = await world()
+    const own = [await create('one', RED), await create('two', RED)]
+    const asked = async (query: string) => {
+      const { status, body } = await api.call('GET', query, undefined, RED)
+      return [query, status, body.total, (body.items ?? []).map(({ id }: Json) => id)]
+    }
+    const queries = [
+      '',
+      '?size=1',
+      '?page=2&size=1',
+      '?order=name desc',
+      '?order=created_time asc&size=1',
+      '?labels=',
+      "?search=name like 't%' or generation>0",
+      "?search=created_time<'2999-01-01T00:00:00Z'",
+      "?search=not (name='one')",
+    ].map((query) => `/clusters${query.replaceAll(' ', '%20')}`)
+    const before = await Promise.all(queries.map(asked))
+    const theirs = await create('one', BLUE)
+    await create('between', { ...RED, 'x-project': 'p' })
+    for (const name of ['a', 'two', 'z']) await create(name, BLUE)
+    await api.call('DELETE', `/clusters/${(await create('gone', BLUE)).id}`, undefined, BLUE)
+    expect(await Promise.all(queries.map(asked))).toEqual(before)
+    // A page begins behind one of another tenant as behind one of about its time that is not there.
+    const behind = async (id: string) => (await asked(`/clusters?size=10&after=${id}`)).slice(1)
+    expect(await behind(theirs.id)).toEqual(
+      await behind(`${theirs.id.slice(0, -4)}${theirs.id.endsWith('0000') ? 'ffff' : '0000'}`),
+    )
+    // Nor do columns that say of which tenant a record is widen a search.
+    for (const search of ["tenancy.org='blue'", "tenancy='blue'", "name='one' or tenancy.org='blue'"]) {
+      const { body } = await api.call('GET', `/clusters?search=${encodeURIComponent(search)}`, undefined, RED)
+      expect((body.items ?? []).every(({ id }: Json) => own.some((each) => each.id === id))).toBe(true)
+    }
+    expect((await api.call('GET', '/archive/clusters', undefined, RED)).body.items ?? []).toEqual([])
+  })
+
   test('to another tenant a resource is not there, whatever is done to it', async () => {
     const { api, create } = await world()
     const { id } = await create('one', RED)

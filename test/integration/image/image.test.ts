@@ -174,7 +174,7 @@ describe.for(Object.entries(PLACES))('the image %s', ([, { missing, lay }]) => {
       expect(await ending(['version'], 'muster')).toMatchObject({ code: 0, output: expect.stringContaining('muster ') })
     })
 
-    test('has no privileges, and writes nowhere', async () => {
+    test('attack: a program in it looks for privileges, and writes: it has none, and writes nowhere', async () => {
       const program = `
         const { readFileSync, writeFileSync } = require('node:fs')
         const written = ['/', '/tmp/', '/opt/muster/', '/usr/local/bin/'].map((folder) => {

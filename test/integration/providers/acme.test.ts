@@ -1,17 +1,17 @@
 /** The example of docs/providers.md, examples/provider, as it stands there: clusters of a cloud whose API was not made for Muster. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import type { KubeObject } from '#operator/index.ts'
 import { type AdapterWorld, adapterWorld, type Condition, type Manager } from '../adapter/world.ts'
 import { type AcmeWorld, acmeWorld, type Fault, QUOTA, TOKEN } from './acme-world.ts'
+import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
 import { PATIENCE } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-acme'
+const EXAMPLE = { folder: 'examples/provider', name: ADAPTER }
 
 let acme: AcmeWorld
 let world: AdapterWorld
@@ -35,32 +35,17 @@ afterAll(async () => {
 const readiness = async (): Promise<string | undefined> =>
   (await world.task(ADAPTER)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
-/** With the API of the test for their API, in the namespace of the test, and the front of the test for the cloud. */
+/** With the front of the test for the cloud, beside a cluster of a pool. */
 const declareProvider = async (secrets: string): Promise<void> => {
-  const { plane, namespace } = world
-  // As of a pool: the policy lets the task write into no other.
-  await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
-    metadata: { labels: { 'hive.openshift.io/clusterpool-uid': 'uid-of-pool' } },
-  })
-  const text = (await plane.kubectl('kustomize', 'examples/provider'))
-    .replaceAll('hyperfleet-system', namespace)
-    .replaceAll('hyperfleet-tasks', world.accounts)
-    .replaceAll('muster-cluster-acme', `muster-cluster-acme-${namespace}`)
-    .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
-    .replaceAll('http://127.0.0.1:8480', acme.url)
-    .replaceAll('/var/run/secrets/acme', secrets)
-  const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
-    ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
-    ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
-    ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-    ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
-    AdapterTask: `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks`,
-  }
-  for (const manifest of loadAll(text) as KubeObject[]) await plane.rest('POST', paths[manifest.kind] ?? '', manifest)
+  await deliver(world, EXAMPLE, (text) =>
+    text.replaceAll('http://127.0.0.1:8480', acme.url).replaceAll('/var/run/secrets/acme', secrets),
+  )
+  await markAsOfPool(world)
+  await letIn(world, EXAMPLE)
 }
 
-const ACME = { provider: 'acme' }
+/** Labels of the records of its clusters. */
+const ACME = { provider: 'acme', ...OF_A_POOL }
 
 const specOf = (name: string, powerState = 'Running', namespace = world.namespace) => ({
   clusterDeployment: { namespace, name },
@@ -202,8 +187,17 @@ test('CLUSTER-63: what the cloud says has failed is told in its words, and goes 
   await remove(id)
 })
 
+test('CLUSTER-64: of a cluster that no pool made nothing is made, as the report says, and it can be deleted', async () => {
+  const before = await acme.clusters()
+  const id = await register('alone', { provider: 'acme' })
+  await untilReported(id, 'Available Unknown PreconditionNotMet', 'clustersOfPoolsOnly')
+  expect(await acme.clusters()).toEqual(before)
+  await remove(id)
+})
+
 test('attack: a record that names a namespace which no pool made has nothing written there', async () => {
   const victim = await world.plane.namespace('victim')
+  await letIn(world, EXAMPLE, victim)
   const id = await register('payroll', ACME, specOf('payroll', 'Running', victim))
   await untilReported(id, 'was made by no ClusterPool')
   expect(await world.object(`/api/v1/namespaces/${victim}/secrets/payroll-admin-kubeconfig`)).toBeUndefined()

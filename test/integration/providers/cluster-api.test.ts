@@ -52,12 +52,15 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
     world = await clusterApiWorld()
     await world.applyFolder('kustomize/providers/cluster-api')
     await world.applyFolder('kustomize/providers/cluster-api/in-memory')
-    // The policy is in force a while after it was made.
+    // Whatever lets it in there. The policy is in force a while after it was made.
+    const admins = ['--clusterrole=admin', `--serviceaccount=${world.accounts}:cluster-api`]
+    await world.plane.kubectl('create', 'rolebinding', 'let-in', '-n', world.namespace, ...admins)
     await vi.waitFor(async () => {
       const account = ['--as', `system:serviceaccount:${world.accounts}:cluster-api`, '-n', world.namespace]
       const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...account)
       await expect(refused).rejects.toThrow('was made by no ClusterPool')
     }, PATIENCE)
+    await world.plane.kubectl('delete', 'rolebinding', 'let-in', '-n', world.namespace)
   }, 1_200_000)
   afterAll(() => world?.[Symbol.asyncDispose]())
 

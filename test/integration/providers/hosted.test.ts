@@ -2,14 +2,15 @@
 import { loadAll } from 'js-yaml'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { KubeObject } from '#operator/index.ts'
 import { type AdapterWorld, adapterWorld, type Cluster } from '../adapter/world.ts'
+import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { clientOf, namespacesOf, PATIENCE } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-hosted'
+const HOSTED = { folder: 'kustomize/providers/hosted', name: ADAPTER }
 const NAME = 'first'
 
 let world: AdapterWorld
@@ -21,7 +22,7 @@ beforeAll(async () => {
   await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
-  await declareProvider()
+  await deliver(world, HOSTED)
   await world.manager()
   await vi.waitFor(async () => expect(await readiness()).toMatch(/^Working/), PATIENCE)
   kubelet = await startKubelet(plane, namespace)
@@ -35,26 +36,7 @@ afterAll(async () => {
 const readiness = async (): Promise<string | undefined> =>
   (await world.task(ADAPTER)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
-const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
-
-const declareProvider = async (): Promise<void> => {
-  const { plane, namespace } = world
-  const text = (await plane.kubectl('kustomize', 'kustomize/providers/hosted'))
-    .replaceAll('hyperfleet-system', namespace)
-    .replaceAll('hyperfleet-tasks', world.accounts)
-    .replaceAll('muster-cluster-hosted', `muster-cluster-hosted-${namespace}`)
-    .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
-  const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
-    ClusterRole: `${RBAC}/clusterroles`,
-    ClusterRoleBinding: `${RBAC}/clusterrolebindings`,
-    ValidatingAdmissionPolicy: `${ADMISSION}/validatingadmissionpolicies`,
-    ValidatingAdmissionPolicyBinding: `${ADMISSION}/validatingadmissionpolicybindings`,
-    AdapterTask: `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks`,
-  }
-  for (const manifest of loadAll(text) as KubeObject[]) await plane.rest('POST', paths[manifest.kind] ?? '', manifest)
-}
 
 const specOf = (name: string, more: object): object => ({
   clusterDeployment: { namespace: world.namespace, name },
@@ -91,13 +73,14 @@ const report = async (id: string): Promise<string> =>
 let first: Cluster
 
 test('CLUSTER-24: in a namespace that no pool made the task can make nothing, and says so', async () => {
-  // A policy is in force a while after it was made.
+  // Whatever lets it in: here as if a pool did. A policy is in force a while after it was made.
+  await letIn(world, HOSTED)
   const asTheTask = ['--as', `system:serviceaccount:${world.accounts}:${ADAPTER}`, '-n', world.namespace]
   await vi.waitFor(async () => {
     const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...asTheTask)
     await expect(refused).rejects.toThrow('was made by no ClusterPool')
   }, PATIENCE)
-  first = await world.create(NAME, specOf(NAME, {}), { provider: 'hosted' })
+  first = await world.create(NAME, specOf(NAME, {}), { provider: 'hosted', ...OF_A_POOL })
   await world.pulse(first.id)
   await vi.waitFor(async () => expect(await report(first.id)).toContain('was made by no ClusterPool'), PATIENCE)
 })
@@ -111,6 +94,13 @@ test('the pool that comes with it is taken as it is delivered, and its clusters 
   expect(taken?.spec.labels).toEqual({ provider: 'hosted' })
 })
 
+test('of a cluster that no pool made the task makes nothing, and says so', async () => {
+  const { id } = await world.create('alone', specOf('alone', {}), { provider: 'hosted' })
+  await world.pulsedUntil(id, async () => expect(await report(id)).toContain('clustersOfPoolsOnly'))
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+})
+
 test('a cluster of another provider is left alone, and is Ready at once', async () => {
   const other = await world.create('elsewhere', specOf('elsewhere', {}), { provider: 'another' })
   await world.pulse(other.id)
@@ -119,9 +109,7 @@ test('a cluster of another provider is left alone, and is Ready at once', async 
 })
 
 test('CLUSTER-24, CLUSTER-25: a cluster of a pool gets pods that a restricted namespace takes, and a kubeconfig that works', async () => {
-  await world.plane.rest('PATCH', `/api/v1/namespaces/${world.namespace}`, {
-    metadata: { labels: { 'hive.openshift.io/clusterpool-uid': 'a-pool' } },
-  })
+  await markAsOfPool(world)
   await world.pulsedUntil(first.id, async () => expect((await world.cluster(first.id))?.status.phase).toBe('Ready'))
   const admin = await kubeconfig()
   expect(await namespacesOf(admin)).toContain('kube-system')

@@ -5,17 +5,20 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { loadAll } from 'js-yaml'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ClusterView } from '#hack/local-clusters/cluster.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { KubeObject } from '#operator/index.ts'
 import { type AdapterWorld, adapterWorld, type Cluster, type Manager } from '../adapter/world.ts'
+import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
 import { clientOf, namespacesOf, PATIENCE, QUOTA, type ServiceWorld, serviceWorld, TOKEN } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-local'
+const LOCAL = { folder: 'kustomize/providers/local', name: ADAPTER }
+/** Labels of the records of its clusters. */
+const MINE = { provider: 'local', ...OF_A_POOL }
 
 let service: ServiceWorld
 let world: AdapterWorld
@@ -39,36 +42,16 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]()
 })
 
-/** What the policy that comes with the provider says. */
-const NOT_OF_A_POOL = 'was made by no ClusterPool'
-
 const readiness = async (): Promise<string | undefined> =>
   (await world.task(ADAPTER)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
-/** With the API of the test for their API, in the namespace of the test, and the service of the test for theirs. */
+/** With the service of the test for theirs, beside a cluster of a pool. */
 const declareProvider = async (secrets: string): Promise<void> => {
-  const { plane, namespace } = world
-  // As of a pool: the policy lets the task write into no other.
-  await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
-    metadata: { labels: { 'hive.openshift.io/clusterpool-uid': 'uid-of-pool' } },
-  })
-  const text = (await plane.kubectl('kustomize', 'kustomize/providers/local'))
-    .replaceAll('hyperfleet-system', namespace)
-    .replaceAll('hyperfleet-tasks', world.accounts)
-    .replaceAll(/muster-cluster-local/g, `muster-cluster-local-${namespace}`)
-    .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${world.url}`)
-    .replaceAll(/ +tokenPath: .*\n/g, '')
-    .replaceAll('http://127.0.0.1:8470', front.url)
-    .replaceAll('/var/run/secrets/local-clusters', secrets)
-  const paths: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
-    ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
-    ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
-    ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-    ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
-    AdapterTask: `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adaptertasks`,
-  }
-  for (const manifest of loadAll(text) as KubeObject[]) await plane.rest('POST', paths[manifest.kind] ?? '', manifest)
+  await deliver(world, LOCAL, (text) =>
+    text.replaceAll('http://127.0.0.1:8470', front.url).replaceAll('/var/run/secrets/local-clusters', secrets),
+  )
+  await markAsOfPool(world)
+  await letIn(world, LOCAL)
 }
 
 const specOf = (name: string, more: object): object => ({
@@ -83,8 +66,6 @@ const register = async (name: string, labels: Record<string, string>, more: obje
   if (made === undefined) throw new Error(`${name} was not made`)
   return made
 }
-
-const LOCAL = { provider: 'local' }
 
 const secretOf = async (name: string): Promise<string | undefined> => {
   const path = `/api/v1/namespaces/${world.namespace}/secrets/${name}-admin-kubeconfig`
@@ -117,24 +98,55 @@ test('a cluster that asks for no provider gets none, and does not wait for one',
   expect(await clustersOfService()).toEqual([])
 })
 
-test('attack: a record that names a namespace which no pool made has nothing written there, over a Secret of that name least of all', async () => {
-  const victim = await world.plane.namespace('victim')
-  const path = `/api/v1/namespaces/${victim}/secrets`
-  const secret = { metadata: { name: 'payroll-admin-kubeconfig' }, stringData: { kubeconfig: 'of another team' } }
-  await world.plane.rest('POST', path, secret)
-  const before = await world.object(`${path}/payroll-admin-kubeconfig`)
-  const { id } = await register('payroll', LOCAL, { clusterDeployment: { namespace: victim, name: 'payroll' } })
-  await world.pulse(id)
-  // CLUSTER-62
-  await vi.waitFor(
-    async () => expect(JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))).toContain(NOT_OF_A_POOL),
-    PATIENCE,
-  )
-  expect(await world.object(`${path}/payroll-admin-kubeconfig`)).toEqual(before)
-  await world.call('DELETE', `/clusters/${id}`)
-  await world.pulse(id, 'Deleting')
-  await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
-  expect(await world.object(`${path}/payroll-admin-kubeconfig`)).toEqual(before)
+describe('CLUSTER-62: a record that names a namespace of others', () => {
+  let path: string
+  let before: KubeObject | undefined
+
+  beforeAll(async () => {
+    const victim = await world.plane.namespace('victim')
+    const secrets = `/api/v1/namespaces/${victim}/secrets`
+    path = `${secrets}/payroll-admin-kubeconfig`
+    const secret = { metadata: { name: 'payroll-admin-kubeconfig' }, stringData: { kubeconfig: 'of another team' } }
+    await world.plane.rest('POST', secrets, secret)
+    before = await world.object(path)
+  })
+
+  const registerThere = (labels: Record<string, string>) =>
+    register('payroll', labels, { clusterDeployment: { namespace: path.split('/')[4], name: 'payroll' } })
+
+  const untilSaid = (id: string, text: string) =>
+    world.pulsedUntil(id, async () =>
+      expect(JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))).toContain(text),
+    )
+
+  test('and says that it is of no pool: nothing is made for it, and it can be deleted', async () => {
+    const { id } = await registerThere({ provider: 'local' })
+    await untilSaid(id, 'clustersOfPoolsOnly')
+    expect(await clustersOfService()).toEqual([])
+    await world.call('DELETE', `/clusters/${id}`)
+    await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+    expect(await world.object(path)).toEqual(before)
+  })
+
+  test('attack: and says that it is of a pool: nothing is read or written there, over a Secret of that name least of all', async () => {
+    const { id } = await registerThere(MINE)
+    await untilSaid(id, 'Forbidden')
+    expect(await clustersOfService()).toEqual([])
+    await world.call('DELETE', `/clusters/${id}`)
+    await untilSaid(id, 'Deleting')
+    expect(await world.object(path)).toEqual(before)
+    await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'it names what is not its own' })
+  })
+
+  test('attack: and its account was let in there: the policy refuses it', async () => {
+    await letIn(world, LOCAL, path.split('/')[4])
+    const { id } = await registerThere(MINE)
+    await untilSaid(id, 'was made by no ClusterPool')
+    expect(await world.object(path)).toEqual(before)
+    await world.call('DELETE', `/clusters/${id}`)
+    await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+    expect(await world.object(path)).toEqual(before)
+  })
 })
 
 let first: Cluster
@@ -148,7 +160,7 @@ const changePower = async (powerState: string): Promise<void> => {
 }
 
 test('a cluster gets a kubeconfig that works, in a Secret beside its ClusterDeployment, after one pulse; the answer to POST was lost', async () => {
-  first = await register('first', LOCAL, { installConfig: INSTALL_CONFIG })
+  first = await register('first', MINE, { installConfig: INSTALL_CONFIG })
   await world.pulse(first.id)
   await untilReported(first.id, 'Available Unknown Starting')
   await untilReady(first.id)
@@ -189,10 +201,10 @@ test('powerState hibernates it for real, keeps its kubeconfig, and wakes it up',
 
 test('CLUSTER-22: beyond the quota the report says so; when there is room, it goes on', async () => {
   const others = []
-  for (let n = 1; n < QUOTA; n++) others.push(await register(`other-${n}`, LOCAL, { powerState: 'Hibernating' }))
+  for (let n = 1; n < QUOTA; n++) others.push(await register(`other-${n}`, MINE, { powerState: 'Hibernating' }))
   for (const { id } of others) await world.pulse(id)
   await vi.waitFor(async () => expect(await clustersOfService()).toHaveLength(QUOTA), PATIENCE)
-  const { id } = await register('too-many', LOCAL)
+  const { id } = await register('too-many', MINE)
   await world.pulse(id)
   await untilReported(id, 'Available False QuotaExceeded')
   expect(JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))).toContain(
@@ -217,6 +229,28 @@ test('a deletion takes the credentials, then the cluster, and leaves nothing, th
   await service.start()
   await vi.waitFor(async () => expect(await world.cluster(first.id)).toBeUndefined(), PATIENCE)
   expect(await service.remains(uid)).toEqual({ files: 0, keys: 0, processes: 0 })
+})
+
+test('CLUSTER-64: a person deletes its namespace, which waits for the record: the rights go with it, and yet nothing is left', async () => {
+  const place = await world.plane.namespace('cluster')
+  const path = `/api/v1/namespaces/${place}`
+  await world.plane.rest('PATCH', path, { metadata: { labels: OF_A_POOL } })
+  await letIn(world, LOCAL, place)
+  // In the place of its ClusterDeployment.
+  const held = { metadata: { name: 'held', finalizers: ['example.com/hold'] } }
+  await world.plane.rest('POST', `${path}/configmaps`, held)
+  const { id } = await register('doomed', MINE, { clusterDeployment: { namespace: place, name: 'doomed' } })
+  await world.pulse(id)
+  await untilReady(id)
+  const { uid } = (await service.call('GET', `/clusters/${id}`)).body
+  const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${place}/rolebindings`
+  await world.plane.rest('DELETE', path)
+  await vi.waitFor(async () => expect(await world.object(bindings)).toMatchObject({ items: [] }), PATIENCE)
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+  expect(await service.remains(uid)).toEqual({ files: 0, keys: 0, processes: 0 })
+  expect(await world.object(path)).toBeDefined()
+  await world.plane.rest('PATCH', `${path}/configmaps/held`, { metadata: { finalizers: null } })
 })
 
 /** Stands before a service, and loses the answer to the first POST that it gets. */

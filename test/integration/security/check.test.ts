@@ -41,6 +41,14 @@ describe('SECURITY-1: nothing is to report of', () => {
       expect(checked).toBe(CHECKS.length)
     },
   )
+
+  test('SECURITY-13: the install with all providers that come with it, and with one of another folder', async () => {
+    const providers = ['local', 'hosted', 'cluster-api'].map((name) => `kustomize/providers/${name}`)
+    const folders = ['kustomize/install', ...providers, 'examples/provider']
+    const builds = await Promise.all(folders.map((each) => kubectl('kustomize', each)))
+    const all = builds.flatMap(({ stdout }) => loadAll(stdout) as KubeObject[])
+    expect(runChecks(CHECKS, objectsOf(all), readShipped()).findings).toEqual([])
+  })
 })
 
 describe('on a real API server', () => {

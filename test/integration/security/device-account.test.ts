@@ -13,13 +13,14 @@ import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-n
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { serveDeviceConsumers } from '#controllers/fleet/nats/device-consumers.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { devicePermissions } from '#services/agent/nats/device-permissions.ts'
 import { watchDesired } from '#services/agent/nats/watch-desired.ts'
-import { openBroker, SUBJECTS } from '#services/hyperfleet-api/events/jetstream/broker.ts'
+import { openBroker } from '#services/hyperfleet-api/events/jetstream/broker.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { type NatsWorld, natsWorld, newDevice, PATIENCE } from './nats-world.ts'
 
@@ -78,7 +79,7 @@ const OWN_BY_OTHERS = [
   '$KV.fleet-info.victim',
   '$KV.fleet-heartbeat.victim',
   'other',
-  `${SUBJECTS}.clusters`,
+  `${EVENT_SUBJECTS}.clusters`,
   `$JS.API.STREAM.PURGE.${STREAM}`,
   '$JS.API.STREAM.DELETE.other',
   '$JS.API.STREAM.CREATE.mine',

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { writeCredentials } from '#cmd/fleet/credentials.ts'
 import { serveDeviceConsumers } from '#controllers/fleet/nats/device-consumers.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
@@ -15,7 +16,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { EVENTS } from '#operator/client/event-object.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
-import { openBroker, SUBJECTS } from '#services/hyperfleet-api/events/jetstream/broker.ts'
+import { openBroker } from '#services/hyperfleet-api/events/jetstream/broker.ts'
 import { startNats } from '#test/harness/index.ts'
 import { fleetWorld } from '../fleet/world.ts'
 
@@ -85,7 +86,7 @@ test('attack: one device fills the store of NATS; what others are to run, their 
   await desired.put('honest.shop.web', 'x'.repeat(100_000))
   await states.put('honest.shop.web', 'Running')
   await beats.put('honest', 'here')
-  await jetstream(operator).publish(`${SUBJECTS}.clusters`, 'x'.repeat(10_000))
+  await jetstream(operator).publish(`${EVENT_SUBJECTS}.clusters`, 'x'.repeat(10_000))
 })
 
 // FLEET-92

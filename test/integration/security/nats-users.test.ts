@@ -13,11 +13,16 @@ import {
   readPublicKeys,
   readSigningKeys,
 } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
+import { EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { startNats as startNatsOn } from '#hack/nats/nats.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { freePort } from '#hack/process/ports.ts'
 import { silent } from '#operator/model/log.ts'
-import { openBroker, SUBJECTS } from '#services/hyperfleet-api/events/jetstream/broker.ts'
+import { openBroker } from '#services/hyperfleet-api/events/jetstream/broker.ts'
 import { sharedControlPlane, startNats } from '#test/harness/index.ts'
 import { muster } from '../cmd/run.ts'
 import { type NatsWorld, natsWorld, newDevice, PATIENCE, streamsOf } from './nats-world.ts'
@@ -96,7 +101,7 @@ test('attack: the API’s key reads and writes the fleet’s buckets; the fleet 
   const watch = api.subscribe('>', { callback: (_error, { subject }) => void heard.push(subject) })
   await (await desired()).put('pump.shop.web', 'more')
   await expect(jetstream(api).publish('$KV.fleet-desired.pump.shop.web', 'mine')).rejects.toThrow()
-  await expect(jetstream(fleet).publish(`${SUBJECTS}.clusters`, 'mine')).rejects.toThrow()
+  await expect(jetstream(fleet).publish(`${EVENT_SUBJECTS}.clusters`, 'mine')).rejects.toThrow()
   await api.flush()
   watch.unsubscribe()
   expect(
@@ -171,7 +176,7 @@ test('attack: a device’s key fills the store: entries, reports of others and e
   expect(isFull).toBe(true)
   await (await desired()).put('pump.shop.web', 'x'.repeat(100_000))
   await states.put('pump.shop.web', 'Running')
-  await jetstream(await world.as('nats-api')).publish(`${SUBJECTS}.clusters`, 'x'.repeat(10_000))
+  await jetstream(await world.as('nats-api')).publish(`${EVENT_SUBJECTS}.clusters`, 'x'.repeat(10_000))
 })
 
 // NATS-4
@@ -202,7 +207,7 @@ test('a key that was deleted is made anew, and a client that follows its file go
   const former = { tls: { caFile: await world.ca() }, authenticator: nkeyAuthenticator(Buffer.from(before)) }
   await vi.waitFor(() => expect(world.open(former)).rejects.toThrow(/authorization/i), PATIENCE)
   // The server has ended what the former key had opened.
-  await vi.waitFor(() => broker.connected().stream.publish(`${SUBJECTS}.clusters`, 'after'), PATIENCE)
+  await vi.waitFor(() => broker.connected().stream.publish(`${EVENT_SUBJECTS}.clusters`, 'after'), PATIENCE)
   await broker.close()
 })
 
@@ -307,10 +312,7 @@ test('a certificate that is gone is replaced while the server runs, and clients 
 // NATS-7
 test('what a server without users had is in the accounts of those who need it: buckets with their revisions, events with their consumers', async () => {
   const store = await temporaryFolder('former')
-  const { CONTROL_PLANE } = await import('#hack/controlplane/binaries.ts')
-  const { ensureBinaries } = await import('#hack/gobuild/build.ts')
-  const server = await import('#hack/nats/nats.ts')
-  const former = await server.startNats(await ensureBinaries(CONTROL_PLANE, console.error), store)
+  const former = await startNatsOn(await ensureBinaries(CONTROL_PLANE, console.error), store)
   const connection = await connect({ servers: former.url })
   const manager = await jetstreamManager(connection)
   for (const settings of Object.values(BUCKETS)) await ensureBucket({ connection, manager }, settings, silent)
@@ -318,7 +320,7 @@ test('what a server without users had is in the accounts of those who need it: b
   const kv = await new Kvm(connection).open(BUCKETS.desired.name)
   const revision = await kv.put('pump.shop.web', 'as before')
   await manager.consumers.add('hyperfleet-events', { durable_name: 'dns' })
-  await jetstream(connection).publish(`${SUBJECTS}.clusters`, 'one')
+  await jetstream(connection).publish(`${EVENT_SUBJECTS}.clusters`, 'one')
   await manager.streams.add({ name: 'of-others', subjects: ['other'] })
   const created = (await manager.streams.info('KV_fleet-desired')).created
   await broker.close()
@@ -335,6 +337,30 @@ test('what a server without users had is in the accounts of those who need it: b
   expect(message?.string()).toBe('one')
   expect(await streamsOf(api)).toEqual(['hyperfleet-events'])
   await after.keeper.line(({ level, stream }) => level === 'warn' && stream === 'of-others')
+})
+
+// NATS-16
+test('a server without users that comes back to a store that had users is healthy, finds nothing of theirs, and leaves it as it is', async () => {
+  const store = await temporaryFolder('former')
+  const was = await natsWorld(plane, store)
+  const kv = await new Kvm(await was.as('nats-fleet')).create('mine')
+  await kv.put('a', 'kept')
+  await was[Symbol.asyncDispose]()
+
+  const port = await freePort()
+  const config = join(store, 'former.conf')
+  await writeFile(config, `http_port: ${port}\n`)
+  const former = await startNatsOn(await ensureBinaries(CONTROL_PLANE, console.error), store, config)
+  const healthy = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status
+  await expect.poll(healthy).toBe(200)
+  const connection = await connect({ servers: former.url })
+  expect(await streamsOf(connection)).toEqual([])
+  await connection.close()
+  await former.stop()
+
+  await using after = await natsWorld(plane, store)
+  const found = await jetstreamManager(await after.as('nats-fleet'))
+  expect((await found.streams.info('KV_mine')).state.messages).toBe(1)
 })
 
 // NATS-3, NATS-5

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { createUser } from '@nats-io/nkeys'
 import { type ConnectionOptions, connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node'
-import { loadAll } from 'js-yaml'
+import { load, loadAll } from 'js-yaml'
 import { vi } from 'vitest'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
@@ -60,14 +60,15 @@ export const natsWorld = async (plane: ControlPlane, store?: string): Promise<Na
   const namespace = await plane.namespace()
   await grant(plane, namespace)
   const folder = await temporaryFolder('nats-users')
-  const data = store ?? (await temporaryFolder('nats-store'))
+  const volume = store ?? (await temporaryFolder('nats-store'))
+  const { config, data, flags } = await shippedOn(volume, folder)
   const port = await freePort()
   const keeper = stack.use(
     await startMuster([
       'nats',
       `--namespace=${namespace}`,
       `--output=${join(folder, 'muster-nats')}`,
-      `--store-dir=${data}`,
+      ...flags,
       '--hosts=localhost',
       `--nats-url=tls://127.0.0.1:${port}`,
       '--health-probe-bind-address=0',
@@ -75,7 +76,6 @@ export const natsWorld = async (plane: ControlPlane, store?: string): Promise<Na
     ]),
   )
   await keeper.line('the users of NATS were written')
-  const config = await writeShipped(folder)
   const nats = await startNats(await ensureBinaries(CONTROL_PLANE, console.error), data, config, port)
   stack.defer(() => nats.stop())
   await keeper.line('nats-server has read its configuration')
@@ -107,7 +107,7 @@ export const natsWorld = async (plane: ControlPlane, store?: string): Promise<Na
     nats,
     keeper,
     folder,
-    store: data,
+    store: volume,
     seedOf,
     ca,
     open,
@@ -144,13 +144,31 @@ const grant = async (plane: ControlPlane, namespace: string): Promise<void> => {
   })
 }
 
-/** The configuration that is delivered, but for its ports and the place of the store, which the harness says. */
-const writeShipped = async (folder: string): Promise<string> => {
+/** Where the volume is in the pod. */
+const MOUNTED = '/data'
+
+interface StatefulSet {
+  readonly spec: { readonly template: { readonly spec: { readonly initContainers: readonly { args: string[] }[] } } }
+}
+
+/**
+ * What is delivered, with a folder for the volume: the configuration, but for its ports, which the harness says; where the server keeps
+ * its streams; and the flags by which `muster nats` knows of that.
+ */
+const shippedOn = async (volume: string, folder: string) => {
   await mkdir(join(folder, 'nats'))
-  const file = join(folder, 'nats/nats.conf')
+  const config = join(folder, 'nats/nats.conf')
   const shipped = await readFile(join(SHIPPED, 'nats.conf'), 'utf8')
-  await writeFile(file, shipped.replace(/^(http_)?port:.*$/gm, '').replace(/^ *store_dir:.*$/m, ''))
-  return file
+  await writeFile(config, shipped.replace(/^(http_)?port:.*$/gm, '').replace(/^ *store_dir:.*$/m, ''))
+  const { spec } = load(await readFile(join(SHIPPED, 'statefulset.yaml'), 'utf8')) as StatefulSet
+  const args = spec.template.spec.initContainers.flatMap((container) => container.args)
+  const data = (/store_dir: (.+)/.exec(shipped)?.[1] ?? '').replace(MOUNTED, volume)
+  await mkdir(data, { recursive: true })
+  return {
+    config,
+    data,
+    flags: args.filter((arg) => arg.includes('store-dir=')).map((arg) => arg.replace(`=${MOUNTED}`, `=${volume}`)),
+  }
 }
 
 /** Names of the streams that a user sees. */

@@ -120,6 +120,29 @@ export const RIGHTS_MUTATIONS: readonly Mutation[] = [
     edits: given({ apiGroups: [RBAC], resources: ['roles'], verbs: ['bind'] }),
   },
   {
+    title: 'pools that may hand out a role which is no provider’s',
+    reports: ['rights-roles'],
+    edits: given(
+      { apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['cluster-admin'], verbs: ['bind'] },
+      { kind: 'ServiceAccount', name: 'hyperfleet-clusterpool', namespace: NAMESPACE },
+    ),
+  },
+  {
+    title: 'the account of a provider that may read any Secret by its name, as releases before had it',
+    reports: ['rights-secrets'],
+    edits: [
+      {
+        kind: 'ClusterRole',
+        create: { metadata: { name: 'everywhere' }, rules: [{ ...CORE, resources: ['secrets'], verbs: ['get'] }] },
+      },
+      clusterBind('everywhere', {
+        kind: 'ServiceAccount',
+        name: 'cluster-local',
+        namespace: TASK_ACCOUNTS_NAMESPACE,
+      }),
+    ],
+  },
+  {
     title: 'a person who may write network policies',
     reports: ['rights-defences'],
     edits: given({ apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['*'] }),

@@ -245,6 +245,7 @@ export const aNamespace = (name: string, at = 0): PoolNamespace => ({
   isOfEarlierPool: false,
   isUsed: false,
   admins: undefined,
+  providerBindings: [],
 })
 
 /** The version of a customization that `aCustomization` made. */

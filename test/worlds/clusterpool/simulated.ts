@@ -323,6 +323,7 @@ export class World {
         this.pools.delete(poolName)
         return
       case 'BindAdmins':
+      case 'BindProvider':
       case 'DeleteNamespace':
       case 'Wait':
     }

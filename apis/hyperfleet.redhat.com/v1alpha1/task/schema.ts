@@ -159,7 +159,7 @@ export const adapterTaskSpec = () =>
       events: events(),
       serviceAccountName: Type.String({
         description:
-          'The ServiceAccount of this namespace in whose name resources are applied, read and deleted: the task may do what it may do.',
+          'The ServiceAccount in whose name resources are applied, read and deleted: the task may do what it may do. It is one of the namespace that --adapter-accounts-namespace of the manager names, hyperfleet-tasks as delivered; of this namespace without that flag.',
         minLength: 1,
         maxLength: 253,
         default: 'default',

@@ -2,6 +2,7 @@
 
 import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
 import { isObject } from '#lib/json/is-object.ts'
+import { LABEL_TEXT } from '#operator/model/selector.ts'
 import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
@@ -17,7 +18,6 @@ export interface OwnerLabels {
 
 /** Characters of a manifest as JSON. */
 const MAX_MANIFEST_CHARS = 1024 * 1024
-const LABEL_VALUE_PATTERN = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
 /** As far as it takes to find and delete it: ADAPTER-45. @throws TaskError */
 export const renderLookup = (resource: TaskResource, scope: Scope): Lookup => {
@@ -105,7 +105,7 @@ const withNamespace = (name: string, document: JsonObject, namespace: string | u
 
 const withOwnerLabels = (document: JsonObject, { adapter, event, generation }: OwnerLabels): JsonObject => {
   const { labels = {}, annotations = {} } = metadataOf(document)
-  const owner: Record<string, string> = LABEL_VALUE_PATTERN.test(event.id) ? { [RESOURCE_LABEL]: event.id } : {}
+  const owner: Record<string, string> = LABEL_TEXT.test(event.id) ? { [RESOURCE_LABEL]: event.id } : {}
   return {
     ...document,
     metadata: {

@@ -10,18 +10,16 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { EVENT_STREAM, EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { isWithoutRoom } from '#lib/nats/limits.ts'
 import { reconnectAfter } from '#lib/nats/reconnect.ts'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
+import { isServerTooOld, MIN_SERVER_VERSION } from '#lib/nats/server-version.ts'
 import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../../problems/problem.ts'
 import { BrokerError } from './broker-error.ts'
-
-/** Where all events are, one subject a kind: `hyperfleet.events.<plural>`. */
-export const STREAM = 'hyperfleet-events'
-export const SUBJECTS = 'hyperfleet.events'
 
 const HOUR_MS = 3_600_000
 /** Room for some 400,000 events, kept for them beside the buckets of a fleet; older ones go first. API-120. */
@@ -30,8 +28,6 @@ const STREAM_MAX_BYTES = 384 * 2 ** 20
 const STREAM_MAX_AGE_MS = 72 * HOUR_MS
 /** How long JetStream recognises a repetition: longer than any crash and restart of this process takes. */
 const DUPLICATE_WINDOW_MS = HOUR_MS
-/** Older servers accept per-message limits and then ignore them silently. */
-const MIN_SERVER_VERSION = [2, 11] as const
 /** Milliseconds between attempts to reach a NATS that is away. */
 const RECONNECT_DELAY_MS = 500
 
@@ -215,22 +211,19 @@ const connectTo = async ({ url, credentials, ca }: NatsServer, place: string): P
 }
 
 const checkServerVersion = (version: string): void => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor, oldestMinor] = MIN_SERVER_VERSION
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
-  throw new BrokerError(`NATS ${version} is too old, run ${MIN_SERVER_VERSION.join('.')} or newer`)
+  if (isServerTooOld(version)) throw new BrokerError(`NATS ${version} is too old, run ${MIN_SERVER_VERSION} or newer`)
 }
 
 /** Makes the stream when it is missing; one that is there keeps its operator's settings. */
 const ensureStream = async ({ streams }: JetStreamManager): Promise<void> => {
   try {
-    await streams.info(STREAM)
+    await streams.info(EVENT_STREAM)
   } catch (error) {
     if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error
     await streams
       .add({
-        name: STREAM,
-        subjects: [`${SUBJECTS}.>`],
+        name: EVENT_STREAM,
+        subjects: [`${EVENT_SUBJECTS}.>`],
         retention: RetentionPolicy.Limits,
         storage: StorageType.File,
         max_age: nanos(STREAM_MAX_AGE_MS),
@@ -239,7 +232,7 @@ const ensureStream = async ({ streams }: JetStreamManager): Promise<void> => {
       })
       .catch((refusal: unknown) => {
         if (!isWithoutRoom(refusal)) throw refusal
-        const problem = `NATS has no room for the stream ${STREAM}, which may hold ${STREAM_MAX_BYTES} bytes: raise max_file_store of JetStream, or make the stream with a limit of your own`
+        const problem = `NATS has no room for the stream ${EVENT_STREAM}, which may hold ${STREAM_MAX_BYTES} bytes: raise max_file_store of JetStream, or make the stream with a limit of your own`
         throw new BrokerError(problem, { cause: refusal })
       })
   }

@@ -7,7 +7,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
-import { STREAM } from './broker.ts'
+import { EVENT_STREAM } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 
 /** How long a message may stay out without an answer; a claim asks for its own time as soon as it has the message. */
 const ACK_WAIT_MS = 30_000
@@ -32,7 +32,7 @@ export const ensureDurable = async (
 ): Promise<void> => {
   const info = await findDurable(consumers, name)
   if (info === undefined) {
-    await consumers.add(STREAM, {
+    await consumers.add(EVENT_STREAM, {
       durable_name: name,
       filter_subjects: [subject],
       ack_policy: AckPolicy.Explicit,
@@ -46,13 +46,14 @@ export const ensureDurable = async (
     return
   }
   const subjects = subjectsOf(info)
-  if (!subjects.includes(subject)) await consumers.update(STREAM, name, { filter_subjects: [...subjects, subject] })
+  if (!subjects.includes(subject))
+    await consumers.update(EVENT_STREAM, name, { filter_subjects: [...subjects, subject] })
 }
 
 /** Deletes a group's durable consumer, if there is one. */
 export const deleteDurable = async ({ consumers }: JetStreamManager, name: string): Promise<void> => {
   try {
-    await consumers.delete(STREAM, name)
+    await consumers.delete(EVENT_STREAM, name)
   } catch (error) {
     if (!isMissing(error)) throw error
   }
@@ -70,7 +71,7 @@ const findDurable = async (
   name: string,
 ): Promise<ConsumerInfo | undefined> => {
   try {
-    return await consumers.info(STREAM, name)
+    return await consumers.info(EVENT_STREAM, name)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -1,10 +1,10 @@
 import { AckPolicy, type ConsumerInfo, type JetStreamManager } from '@nats-io/jetstream'
 import type { Kysely } from 'kysely'
+import { EVENT_STREAM } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Reader, Writer } from '../../storage/dialect.ts'
 import type { Tables } from '../../storage/schema.ts'
-import { STREAM } from './broker.ts'
 import { deleteDurable, ensureDurable, isOwnConsumer, subjectsOf } from './durable-consumers.ts'
 import { subjectOf } from './relay.ts'
 
@@ -23,7 +23,7 @@ export interface ConsumerProgress {
 /** The durable consumers of the stream that can acknowledge. */
 export const listDurables = async (manager: JetStreamManager): Promise<ConsumerInfo[]> => {
   const durables: ConsumerInfo[] = []
-  for await (const info of manager.consumers.list(STREAM))
+  for await (const info of manager.consumers.list(EVENT_STREAM))
     if (info.config.durable_name !== undefined && info.config.ack_policy !== AckPolicy.None) durables.push(info)
   return durables
 }

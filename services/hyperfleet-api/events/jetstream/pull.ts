@@ -1,9 +1,10 @@
 import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
+import { EVENT_STREAM } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { API_ERRORS } from '../../errors.ts'
 import { Problem } from '../../problems/problem.ts'
-import { type BrokerConnection, STREAM } from './broker.ts'
+import type { BrokerConnection } from './broker.ts'
 
 /** A message that a durable consumer gave out. */
 export interface Pulled {
@@ -79,7 +80,7 @@ const requestMessages = async (
   silent.addEventListener('abort', end)
   signal.addEventListener('abort', drain)
   try {
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, JSON.stringify(asked), { reply: inbox })
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${EVENT_STREAM}.${consumer}`, JSON.stringify(asked), { reply: inbox })
     const pulled: Pulled[] = []
     for await (const message of subscription) {
       // By its subject: the headers of a message are what any client wrote.

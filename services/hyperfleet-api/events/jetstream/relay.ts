@@ -1,6 +1,7 @@
 import type { PubAck } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
 import { type Kysely, sql } from 'kysely'
+import { EVENT_SUBJECTS } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { POLL_INTERVAL_MS, type Wakeup } from '../../feed/wakeup.ts'
@@ -8,7 +9,7 @@ import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Tables } from '../../storage/schema.ts'
-import { type Broker, type BrokerConnection, SUBJECTS } from './broker.ts'
+import type { Broker, BrokerConnection } from './broker.ts'
 import {
   buildMessages,
   CONSUMERS_HEADER,
@@ -128,7 +129,7 @@ const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Pr
 
 /** The subject of a kind's events. */
 export const subjectOf = (entities: Entities, kind: string): string =>
-  `${SUBJECTS}.${entities.byKind(kind)?.plural ?? kind.toLowerCase()}`
+  `${EVENT_SUBJECTS}.${entities.byKind(kind)?.plural ?? kind.toLowerCase()}`
 
 const publish = async (
   { stream }: BrokerConnection,

@@ -1,10 +1,11 @@
+import { EVENT_STREAM } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Wakeup } from '../../feed/wakeup.ts'
 import type { Entities } from '../../model/entity.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Broker, STREAM } from './broker.ts'
+import type { Broker } from './broker.ts'
 import { readPlaces, relayMissing, withPlaces } from './places.ts'
 import { listDurables, readGroups, recordProgress, repairDurables } from './progress.ts'
 
@@ -29,7 +30,7 @@ export const syncProgress = async (options: SyncOptions): Promise<boolean> => {
     // In this order: consumers of a stream that was purged or replaced say of what is gone that they are past it.
     const record = await readPlaces(database.kysely)
     const durables = await listDurables(manager)
-    const info = await manager.streams.info(STREAM, { deleted_details: true })
+    const info = await manager.streams.info(EVENT_STREAM, { deleted_details: true })
     if (await relayMissing(database, record, info)) {
       log.warn('jetstream: the stream was replaced, restored or purged, events that wait are handed to it again')
       wakeup.wake('events')

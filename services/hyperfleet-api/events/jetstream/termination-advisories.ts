@@ -1,10 +1,11 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import { EVENT_STREAM } from '#apis/hyperfleet.redhat.com/event-stream.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Broker, STREAM } from './broker.ts'
+import type { Broker } from './broker.ts'
 
 /** What JetStream tells when a client gives a message up. Schema: io.nats.jetstream.advisory.v1.terminated */
 interface TerminatedAdvisory {
@@ -19,7 +20,7 @@ interface FollowerOptions {
   readonly log: Logger
 }
 
-const SUBJECT = `$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${STREAM}.*`
+const SUBJECT = `$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${EVENT_STREAM}.*`
 
 /**
  * Makes a dead letter of what a client that binds a group's durable consumer gives up (`+TERM`): a message that it will

@@ -31,7 +31,7 @@ export const kindWithArgo = async (
   const { cluster } = nodes
   await installArgo(nodes, resync)
   await cluster.kubectl('create', 'namespace', apiNamespace)
-  await nodes.apply([...gitServer(), ...database(apiNamespace)])
+  await nodes.apply([...gitServer(), ...(await database(apiNamespace))])
   await nodes.rolledOut(GIT_NAMESPACE)
   await nodes.rolledOut(DATABASE_NAMESPACE)
   await git.mirror(await remoteOf(cluster))

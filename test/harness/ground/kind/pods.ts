@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { createUser } from '@nats-io/nkeys'
 import { GIT_IMAGE, POSTGRES_IMAGE } from '#hack/image/local/images.ts'
+import { certificateFor } from '../../certificates.ts'
 
 type Manifest = Readonly<Record<string, unknown>>
 
@@ -108,25 +109,41 @@ export const gitServer = (): readonly Manifest[] => [
 const POSTGRES_PORT = 5432
 const DATA = '/var/lib/postgresql/data'
 
-/** A PostgreSQL with a volume of its own. @param password of its user muster */
-export const postgresServer = (password: string): readonly Manifest[] => {
+/** As pods find it. */
+export const DATABASE_HOST = `postgres.${DATABASE_NAMESPACE}.svc.cluster.local`
+
+/** What its administrator reads: the Secret with the password of its user muster, and with the certificate that is its own authority. */
+export const DATABASE_SECRET = 'postgres'
+
+/**
+ * A PostgreSQL with a volume of its own. It speaks TLS, and without it to all but the role hyperfleet, as docs/install-production.md has it.
+ * @param password of its user muster
+ */
+export const postgresServer = async (password: string): Promise<readonly Manifest[]> => {
+  const { cert, key } = await certificateFor('postgres', [DATABASE_HOST])
   const container = {
     image: POSTGRES_IMAGE,
     volumeMounts: [
       { name: 'data', mountPath: '/var/lib/postgresql' },
-      { name: 'password', mountPath: '/run/secrets/postgres', readOnly: true },
+      { name: 'secret', mountPath: '/run/secrets/postgres', readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },
     ],
   }
   const access = '--username=muster --auth=scram-sha-256 --pwfile=/run/secrets/postgres/password'
-  const listening = 'host all all all scram-sha-256'
+  const listening = [
+    'hostssl hyperfleet hyperfleet all scram-sha-256',
+    'hostnossl all hyperfleet all reject',
+    'host all all all scram-sha-256',
+  ].join('\\n')
+  // Where it looks for them, with the rights that it wants.
+  const certificate = `umask 077; cat /run/secrets/postgres/tls.crt > ${DATA}/server.crt; cat /run/secrets/postgres/tls.key > ${DATA}/server.key`
   return [
     namespace(DATABASE_NAMESPACE),
     {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'postgres', namespace: DATABASE_NAMESPACE },
-      stringData: { password },
+      metadata: { name: DATABASE_SECRET, namespace: DATABASE_NAMESPACE },
+      stringData: { password, 'tls.crt': cert, 'tls.key': key },
     },
     {
       apiVersion: 'v1',
@@ -146,13 +163,13 @@ export const postgresServer = (password: string): readonly Manifest[] => {
           command: [
             'sh',
             '-euc',
-            `[ -s ${DATA}/PG_VERSION ] || { initdb -D ${DATA} --encoding=UTF8 --locale=C.UTF-8 ${access}; echo '${listening}' >> ${DATA}/pg_hba.conf; }`,
+            `[ -s ${DATA}/PG_VERSION ] || { initdb -D ${DATA} --encoding=UTF8 --locale=C.UTF-8 ${access}; printf '${listening}\\n' >> ${DATA}/pg_hba.conf; }; ${certificate}`,
           ],
         },
       ],
       container: {
         ...container,
-        command: ['postgres', '-D', DATA, '-h', '*', '-c', 'unix_socket_directories=/tmp'],
+        command: ['postgres', '-D', DATA, '-h', '*', '-c', 'unix_socket_directories=/tmp', '-c', 'ssl=on'],
         ports: [{ containerPort: POSTGRES_PORT }],
         // As every database has its share: without one all that runs here, and beside it, goes first.
         resources: { requests: { cpu: '50m' } },
@@ -164,7 +181,7 @@ export const postgresServer = (password: string): readonly Manifest[] => {
       },
       volumes: [
         { name: 'data', persistentVolumeClaim: { claimName: 'postgres' } },
-        { name: 'password', secret: { secretName: 'postgres' } },
+        { name: 'secret', secret: { secretName: DATABASE_SECRET } },
         { name: 'tmp', emptyDir: {} },
       ],
     }),
@@ -172,16 +189,15 @@ export const postgresServer = (password: string): readonly Manifest[] => {
 }
 
 /** PostgreSQL with a password of its own, and the Secret by which the API in that namespace finds it. */
-export const database = (apiNamespace: string): readonly Manifest[] => {
+export const database = async (apiNamespace: string): Promise<readonly Manifest[]> => {
   const password = randomBytes(12).toString('hex')
-  const host = `postgres.${DATABASE_NAMESPACE}.svc.cluster.local`
   return [
-    ...postgresServer(password),
+    ...(await postgresServer(password)),
     {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'hyperfleet-api-database', namespace: apiNamespace },
-      stringData: { url: `postgres://muster:${password}@${host}:${POSTGRES_PORT}/postgres` },
+      stringData: { url: `postgres://muster:${password}@${DATABASE_HOST}:${POSTGRES_PORT}/postgres` },
     },
   ]
 }

@@ -90,19 +90,27 @@ export const wavesInOrder: Rule = (objects) => {
   return problems
 }
 
-/** What takes everything else with it is removed by Argo CD only when a person says so. */
-export const keptUnlessConfirmed: Rule = each(['Namespace', 'CustomResourceDefinition'], ({ metadata }) =>
-  metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=confirm,Delete=confirm'
-    ? []
-    : ['set argocd.argoproj.io/sync-options: Prune=confirm,Delete=confirm'],
+/** What stays when a commit takes it away, and is not counted as a difference then. @param options of a sync */
+const stays = ({ metadata }: Manifest, options: string): readonly string[] => {
+  const wanted = {
+    'argocd.argoproj.io/sync-options': options,
+    'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
+  }
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    metadata.annotations?.[key] === value ? [] : [`set ${key}: ${value}`],
+  )
+}
+
+/**
+ * What takes everything else with it goes with the Application only when a person says so. The revert of a release leaves what the older
+ * one does not have: a confirmation would be waited for in the middle of the sync. GITOPS-34.
+ */
+export const keptUnlessConfirmed: Rule = each(['Namespace', 'CustomResourceDefinition'], (object) =>
+  stays(object, 'Prune=false,Delete=confirm'),
 )
 
 /**
  * Kubernetes keeps an account in a workload from which a manifest takes it away, so after a revert to a release that has no such account
  * the workload gets pods only where the account has stayed. GITOPS-32.
  */
-export const accountsStay: Rule = each(['ServiceAccount'], ({ metadata }) =>
-  metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false'
-    ? []
-    : ['set argocd.argoproj.io/sync-options: Prune=false'],
-)
+export const accountsStay: Rule = each(['ServiceAccount'], (object) => stays(object, 'Prune=false'))
