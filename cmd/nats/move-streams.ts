@@ -22,8 +22,8 @@ export const accountOf = (stream: string): AccountName | undefined => {
   return stream.startsWith('hyperfleet-') ? 'API' : undefined
 }
 
-interface Stores {
-  /** Of a server without users. */
+/** Where a server without users has its streams, and where one with users looks for them. */
+export interface Stores {
   readonly from: string
   readonly to: string
 }

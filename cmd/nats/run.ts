@@ -15,9 +15,10 @@ import { createHealth, serveHealth } from '#operator/health.ts'
 import { type Clock, systemClock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { buildInfo } from '../build-info.ts'
+import { UsageError } from '../failure.ts'
 import { stopOnSignals } from '../signals.ts'
 import type { NatsOptions } from './command.ts'
-import { moveStreams } from './move-streams.ts'
+import { moveStreams, type Stores } from './move-streams.ts'
 import { keepAuthorities, keepSigningKeys, keepUsers, readDeclaredDevices } from './objects.ts'
 import {
   filesIn,
@@ -36,7 +37,8 @@ const INTERVAL_MS = 5_000
 
 /** Until a signal stops it. @throws UsageError, Failure, and the system's error for a folder that can't be used */
 export const runNats = async (options: NatsOptions): Promise<void> => {
-  const { output, storeDir, formerStoreDir, kubeconfig, context, healthProbeBindAddress } = options
+  const { output, kubeconfig, context, healthProbeBindAddress } = options
+  const stores = storesOf(options)
   const signal = stopOnSignals()
   const log = createLogger(options).child({ component: 'nats' })
   logUnhandledRejections(log)
@@ -48,8 +50,7 @@ export const runNats = async (options: NatsOptions): Promise<void> => {
   const files = filesIn(output)
   await makeFolder(output)
   // With its configuration there, the server may run: it is this program that was started again.
-  if (storeDir !== undefined && formerStoreDir !== undefined && (await textOf(files.users)) === undefined)
-    await moveStreams({ from: formerStoreDir, to: storeDir }, log)
+  if (stores !== undefined && (await textOf(files.users)) === undefined) await moveStreams(stores, log)
 
   const keeper = new Keeper(createApi(transport, { signal }), files, { options, clock, log })
   health.check('configuration', () => (keeper.isWritten ? undefined : 'nats-server has no configuration yet'))
@@ -64,6 +65,14 @@ export const runNats = async (options: NatsOptions): Promise<void> => {
     await clock.sleep(INTERVAL_MS, signal)
   }
   log.info('stopped', { signal: signal.reason })
+}
+
+/** Between which streams are moved. @throws UsageError when one of the two is missing: they would stay behind without a word */
+const storesOf = ({ storeDir, formerStoreDir }: NatsOptions): Stores | undefined => {
+  if (storeDir !== undefined && formerStoreDir !== undefined) return { from: formerStoreDir, to: storeDir }
+  if (storeDir !== undefined) throw new UsageError('--store-dir: it needs --former-store-dir')
+  if (formerStoreDir !== undefined) throw new UsageError('--former-store-dir: it needs --store-dir')
+  return undefined
 }
 
 interface KeeperParts {

@@ -27,6 +27,8 @@ export const LINES = {
   },
   taskFiles: { role: 'task author', mustNot: 'read a token, or a file that is not meant for tasks' },
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
+  taskPlaces: { role: 'task author', mustNot: 'apply anything where Muster is' },
+  poolBindings: { role: 'program in a pod of Muster', mustNot: 'let anyone in by the rights of a provider' },
   adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },
   tokens: { role: 'adapter identity', mustNot: 'have tokens of other accounts, or for other servers' },
   claimSubject: { role: 'claim subject', mustNot: 'change the ClusterDeployment so that a Role follows' },

@@ -5,14 +5,14 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RoleBinding } from '#apis/kubernetes.ts'
 import { isConflict, isNotFound } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
-import { adminBindingManifest, providerBindingManifest } from './cluster/manifests.ts'
+import { adminBindingManifest } from './cluster/manifests.ts'
 import { ADMIN_BINDING } from './decide/admin-bindings.ts'
-import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
-import { ClusterRejectedError, createCluster, FIELD_MANAGER } from './execute/create-cluster.ts'
+import { bindProvider } from './execute/bind-provider.ts'
+import { type ExecuteContext, FIELD_MANAGER, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
+import { ClusterRejectedError, createCluster } from './execute/create-cluster.ts'
 import { deleteEmptyNamespace, removePoolFinalizer } from './execute/delete-empty.ts'
 import { releaseLease, repairLease } from './lease/lease-writes.ts'
 import type { Action } from './model/plan.ts'
-import { refersTo } from './model/provider.ts'
 
 /** What became of one action. */
 export type ActionResult =
@@ -110,16 +110,6 @@ const executeAction = async (action: Action, context: ExecuteContext): Promise<v
 }
 
 type ActionOf<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
-
-const bindProvider = async (
-  { api, pool }: ExecuteContext,
-  { namespace, role, there }: ActionOf<'BindProvider'>,
-): Promise<void> => {
-  if (there !== undefined && !refersTo(there.roleRef, role.name))
-    await api.delete(RoleBinding, there.name, namespace, { uid: there.uid })
-  const manifest = providerBindingManifest(pool, namespace, role)
-  await api.apply(RoleBinding, manifest, { fieldManager: FIELD_MANAGER, force: true })
-}
 
 /** The whole of it: an entry of the inventory that is not in it goes. */
 const writeStatus = async (

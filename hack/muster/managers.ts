@@ -23,6 +23,9 @@ export interface Manager {
 /** The namespace of the ServiceAccounts that adapter tasks act as. */
 export const TASK_ACCOUNTS = TASK_ACCOUNTS_NAMESPACE
 
+/** The namespace of what tasks apply that has none of its own. */
+export const TASK_WORK = 'hyperfleet-work'
+
 export const SENTINELS: Manager = {
   subject: 'Sentinels',
   controllers: 'sentinel',

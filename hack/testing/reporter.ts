@@ -1,4 +1,4 @@
-import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from 'vitest/node'
 import type { FileTally } from './tally.ts'
 
 /** What a run of files came to. */
@@ -27,6 +27,10 @@ export const countingReporter = (): CountingReporter => {
 
 const describeError = ({ message }: SerializedError): string => `outside a test: ${message.split('\n')[0]}`
 
+/** A suite that lacks what it needs says so in its name. */
+const outermost = (test: TestCase | TestSuite): TestCase | TestSuite =>
+  test.parent.type === 'suite' ? outermost(test.parent) : test
+
 const count = (module: TestModule): FileTally => {
   const file = module.relativeModuleId
   const failed: string[] = []
@@ -35,7 +39,7 @@ const count = (module: TestModule): FileTally => {
   for (const test of module.children.allTests()) {
     const result = test.result()
     if (result.state === 'passed') passed++
-    else if (result.state === 'skipped') skipped.push(result.note ?? `${file} gives no reason`)
+    else if (result.state === 'skipped') skipped.push(result.note ?? `${file}: ${outermost(test).name}`)
     else failed.push(`${file} > ${test.fullName}`)
   }
   // A file that can't be loaded, or a hook that fails after the tests, has no test to blame.

@@ -21,7 +21,13 @@ export interface ApplicationStatus {
     readonly message?: string
     readonly syncResult?: {
       readonly revision?: string
-      readonly resources?: readonly { readonly name: string; readonly status?: string }[]
+      readonly resources?: readonly {
+        readonly kind: string
+        readonly name: string
+        readonly status?: string
+        readonly hookPhase?: string
+        readonly message?: string
+      }[]
     }
   }
   readonly conditions?: readonly { readonly type: string; readonly message: string }[]

@@ -25,10 +25,12 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-cluster-local': LINES.taskNamespaces,
   'muster-finalizers': LINES.steps,
   'muster-pool-admins': LINES.claimGroups,
+  'muster-pool-bindings': LINES.poolBindings,
   'muster-rollout-approvers': LINES.steps,
   'muster-rollout-steps': LINES.steps,
   'muster-task-accounts': LINES.taskAccount,
   'muster-task-files': LINES.taskAccount,
+  'muster-task-objects': LINES.taskPlaces,
   'muster-task-tokens': LINES.tokens,
   'muster-token-secrets': LINES.tokens,
 }

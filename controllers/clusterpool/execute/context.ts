@@ -11,6 +11,9 @@ import type { Rejections } from '../observe/rejections.ts'
 import type { WriteCache } from '../observe/write-cache.ts'
 import type { PreflightSettings } from './probe-api-name.ts'
 
+/** Of what a pool applies. */
+export const FIELD_MANAGER = 'muster-clusterpool'
+
 export interface ExecuteContext {
   readonly api: Api
   readonly clock: Clock

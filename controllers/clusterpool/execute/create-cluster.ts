@@ -3,15 +3,15 @@
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Namespace, RoleBinding, Secret } from '#apis/kubernetes.ts'
+import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 import { ApiError, isAlreadyExists, isConflict, isNotFound, NetworkError } from '#operator/index.ts'
 import {
   copiedSecretManifest,
   deploymentManifest,
   installConfigManifest,
   namespaceManifest,
-  providerBindingManifest,
 } from '../cluster/manifests.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
@@ -22,13 +22,12 @@ import { toObserved } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
 import { nextCreationFailure, WITHOUT_CUSTOMIZATION } from '../observe/creation-failures.ts'
 import { nextRejection } from '../observe/rejections.ts'
-import { type ExecuteContext, StaleWriteError } from './context.ts'
+import { bindProvider } from './bind-provider.ts'
+import { type ExecuteContext, FIELD_MANAGER, StaleWriteError } from './context.ts'
 import { deleteEmptyNamespace, StrangeNamespaceError } from './delete-empty.ts'
 import { PreflightError, requirePreflight } from './preflight.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
-
-export const FIELD_MANAGER = 'muster-clusterpool'
 
 /** The API server does not take the cluster as it was rendered: trying again at once changes nothing. */
 export class ClusterRejectedError extends errorOf(CLUSTERPOOL_ERRORS, 'ClusterRejectedError') {
@@ -97,8 +96,12 @@ const createParts = async (context: ExecuteContext, creation: Creation): Promise
     ({ provider }) => provider === pool.spec.labels?.[PROVIDER_LABEL],
   )
   for (const role of roles) {
-    const binding = providerBindingManifest(pool, namespace.metadata.name, role)
-    await api.apply(RoleBinding, binding, { fieldManager: FIELD_MANAGER, force: true })
+    try {
+      await bindProvider(context, { namespace: namespace.metadata.name, role, there: undefined })
+    } catch (error) {
+      // Any author of ClusterRoles may write one that pools may not bind. The next pass tries it again, and tells.
+      if (!isForbidden(error)) throw error
+    }
   }
   await requirePool(context)
   if (customization !== undefined) await requireLease(context, customization, cluster)

@@ -200,7 +200,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
   })
 
   test.runIf(containersRun)(
-    'GITOPS-35: a commit that adds the provider of real clusters, and one that declares a pool of it and a claim: the kubeconfig of the claim works',
+    'GITOPS-36: a commit that adds the provider of real clusters, and one that declares a pool of it and a claim: the kubeconfig of the claim works',
     TIMEOUT,
     async () => {
       await world.healthy(APPLICATION, await world.git.commit('Real clusters', await withProvider(world.git)))

@@ -1,5 +1,5 @@
 /** Resources that only the HyperFleet API has, and an adapter that applies a ConfigMap for each: as many as a brake holds cost little. */
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import type { Manifest, Suite } from '#test/harness/suite.ts'
 import { REGION } from '#test/worlds/suite/declared.ts'
 import { hurried, sentinel } from '#test/worlds/suite/installer.ts'
@@ -22,8 +22,8 @@ export const installNodePools = async (suite: Suite): Promise<void> => {
       resources: [
         {
           name: 'config',
-          manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: one, namespace } },
-          discovery: { namespace, by_name: one },
+          manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: one, namespace: TASK_WORK } },
+          discovery: { namespace: TASK_WORK, by_name: one },
         },
       ],
     },

@@ -1,5 +1,6 @@
 /** What only a kubelet can show: that the pods are as their manifests say, and live and end as they should. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { TASK_WORK } from '#hack/muster/managers.ts'
 import { kindClusterMissing } from '#test/harness/ground/kind/cluster.ts'
 import { DATABASE_NAMESPACE } from '#test/harness/ground/kind/pods.ts'
 import { NAMESPACE, type Pod, type StageWorld, stageWorld } from './world.ts'
@@ -114,9 +115,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'the suite as pods of a kubele
     expect(confirmed.length).toBeGreaterThan(0)
     const jobs = confirmed.map((id) => `validate-${id}`).toSorted()
     await expect.poll(() => validations(world), { timeout: 500_000, interval: 2_000 }).toEqual(jobs)
-    const starts = await kubectl(
+    const starts = await world.cluster.kubectl(
       'get',
       'events',
+      `--namespace=${TASK_WORK}`,
       '--field-selector=reason=SuccessfulCreate,involvedObject.kind=Job',
       '--output=jsonpath={range .items[*]}{.involvedObject.name} {.count}{"\\n"}{end}',
     )

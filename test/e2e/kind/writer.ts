@@ -2,6 +2,7 @@
 import { checkoutInfo } from '#cmd/build-info.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
+import { TASK_WORK } from '#hack/muster/managers.ts'
 import type { KindNodes } from '#test/harness/ground/kind/cluster.ts'
 import { NAMESPACE } from './world.ts'
 
@@ -94,7 +95,7 @@ interface Job {
 export const validations = async ({ cluster }: Pick<KindNodes, 'cluster'>): Promise<readonly string[]> => {
   const { items } = await cluster.rest<{ readonly items: readonly Job[] }>(
     'GET',
-    `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`,
+    `/apis/batch/v1/namespaces/${TASK_WORK}/jobs`,
   )
   return items
     .flatMap(({ metadata, status }) =>

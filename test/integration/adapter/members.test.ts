@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { type Json, requestTo } from '../hyperfleet-api/support.ts'
@@ -114,7 +114,7 @@ const declared = (name: Name, url: string) => [
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'Role',
-    metadata: { name: `${name}-note`, namespace: NAMESPACE },
+    metadata: { name: `${name}-note`, namespace: TASK_WORK },
     rules: [
       { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
     ],
@@ -122,7 +122,7 @@ const declared = (name: Name, url: string) => [
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',
-    metadata: { name: `${name}-note`, namespace: NAMESPACE },
+    metadata: { name: `${name}-note`, namespace: TASK_WORK },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: `${name}-note` },
     subjects: [{ kind: 'ServiceAccount', name: `${name}-note`, namespace: TASK_ACCOUNTS }],
   },
@@ -142,10 +142,10 @@ const declared = (name: Name, url: string) => [
           manifest: {
             apiVersion: 'v1',
             kind: 'ConfigMap',
-            metadata: { name: 'note-{{ .resource.name }}', namespace: NAMESPACE },
+            metadata: { name: 'note-{{ .resource.name }}', namespace: TASK_WORK },
             data: { from: name },
           },
-          discovery: { namespace: NAMESPACE, by_name: 'note-{{ .resource.name }}' },
+          discovery: { namespace: TASK_WORK, by_name: 'note-{{ .resource.name }}' },
         },
       ],
     },
@@ -221,7 +221,7 @@ test('each member does its own clusters of the hub, as it is delivered, and repo
   expect(reporters.map((items) => items.map(({ adapter }) => adapter))).toEqual([['boston-note'], ['chicago-note']])
   for (const name of MEMBERS) {
     const plane = planes.get(name) as OwnControlPlane
-    const found = await plane.kubectl('get', 'configmaps', '-n', NAMESPACE, '-o', 'name')
+    const found = await plane.kubectl('get', 'configmaps', '-n', TASK_WORK, '-o', 'name')
     expect(found.match(/note-of-\w+/g)).toEqual([`note-of-${name}`])
   }
 }, 240_000)

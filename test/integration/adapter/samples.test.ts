@@ -40,6 +40,7 @@ afterAll(async () => {
 const declareSamples = async (): Promise<void> => {
   const text = (await plane.kubectl('kustomize', 'kustomize/samples/tasks'))
     .replaceAll('hyperfleet-system', world.namespace)
+    .replaceAll('hyperfleet-work', world.namespace)
     .replaceAll('hyperfleet-tasks', world.accounts)
     .replaceAll(/url: http:.*/g, `url: ${world.url}`)
   const paths: Readonly<Record<string, string>> = {

@@ -56,6 +56,17 @@ const namespaceOfCluster = (the: PoolWorld, pool: string) =>
     return cluster?.metadata.namespace ?? ''
   })
 
+/** A pool of a provider that pools let in, with a cluster beside which its account is. */
+const boundPool = async (the: PoolWorld, name: string) => {
+  const provider = providerOf(the, name)
+  const role = await declareProvider(the, provider)
+  await letPoolsBind(the, role)
+  await the.start()
+  await the.pool('pool', { labels: { provider } })
+  const place = await namespaceOfCluster(the, 'pool')
+  return { role, place, binding: await untilBound(the, role, place) }
+}
+
 test('POOL-84: the account of a provider is let in before its cluster is there, and nowhere else', async () => {
   await using the = await poolWorld()
   await using proxy = await the.plane.proxy()
@@ -97,13 +108,7 @@ test('POOL-84: a cluster that was there before its provider’s rights has them 
 
 test('POOL-84: what others write or take away is put right, also while the cluster and its pool are being deleted', async () => {
   await using the = await poolWorld()
-  const provider = providerOf(the, 'repaired')
-  const role = await declareProvider(the, provider)
-  await letPoolsBind(the, role)
-  await the.start()
-  await the.pool('pool', { labels: { provider } })
-  const place = await namespaceOfCluster(the, 'pool')
-  await untilBound(the, role, place)
+  const { role, place } = await boundPool(the, 'repaired')
 
   const mallory = { apiGroup: RBAC, kind: 'User', name: 'mallory' }
   const body = { subjects: [ACCOUNT, mallory] }
@@ -161,20 +166,17 @@ test('POOL-84: a manager that dies with the answer to its write goes on, and mak
 
 test('POOL-84: a cluster’s author changes its provider: the new one is let in, and the former one keeps its rights', async () => {
   await using the = await poolWorld()
-  const [former, provider] = [providerOf(the, 'former'), providerOf(the, 'new')]
-  const roles = [await declareProvider(the, former), await declareProvider(the, provider)] as const
-  for (const role of roles) await letPoolsBind(the, role)
-  await the.start()
-  await the.pool('pool', { labels: { provider: former } })
-  const place = await namespaceOfCluster(the, 'pool')
-  const before = await untilBound(the, roles[0], place)
-  expect(await bindingIn(the, roles[1], place)).toBeUndefined()
+  const provider = providerOf(the, 'new')
+  const role = await declareProvider(the, provider)
+  await letPoolsBind(the, role)
+  const { role: former, place, binding: before } = await boundPool(the, 'former')
+  expect(await bindingIn(the, role, place)).toBeUndefined()
   const [cluster] = await the.clusters('pool')
   const name = cluster?.metadata.name ?? ''
   const body = { metadata: { labels: { provider } } }
   await the.api.patch(ClusterDeployment, { name, namespace: place, type: 'merge', body })
-  await untilBound(the, roles[1], place)
-  expect((await bindingIn(the, roles[0], place))?.metadata.uid).toBe(before?.metadata.uid)
+  await untilBound(the, role, place)
+  expect((await bindingIn(the, former, place))?.metadata.uid).toBe(before?.metadata.uid)
 })
 
 test('POOL-84: the folder of a provider is taken away and comes back: its clusters can go meanwhile, and those that are there have its rights again', async () => {
@@ -200,13 +202,7 @@ test('POOL-84: the folder of a provider is taken away and comes back: its cluste
 
 test('POOL-84: the namespace of a cluster is being deleted: nothing is bound there any more, and all of it ends', async () => {
   await using the = await poolWorld()
-  const provider = providerOf(the, 'ending')
-  const role = await declareProvider(the, provider)
-  await letPoolsBind(the, role)
-  await the.start()
-  await the.pool('pool', { labels: { provider } })
-  const place = await namespaceOfCluster(the, 'pool')
-  await untilBound(the, role, place)
+  const { role, place } = await boundPool(the, 'ending')
   the.installer.slow.add('*')
   await the.api.delete(Namespace, place)
   await eventually(async () => expect(await bindingIn(the, role, place)).toBeUndefined())

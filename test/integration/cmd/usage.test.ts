@@ -224,6 +224,14 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['api', '--data-dir=/nonexistent', ...args])).toEqual({ code: 2, output: `muster: ${reason}` })
   })
 
+  test.each([
+    [['--store-dir=/data'], '--store-dir: it needs --former-store-dir'],
+    [['--former-store-dir=/data'], '--former-store-dir: it needs --store-dir'],
+  ])('a NATS with %s alone, which would move no stream', async (args, reason) => {
+    const { code, output } = await muster(['nats', '--output=/nonexistent', ...args])
+    expect({ code, output }).toEqual({ code: 2, output: `muster: ${reason}` })
+  })
+
   test('an unknown kind', async () => {
     expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
       {

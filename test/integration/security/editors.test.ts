@@ -1,10 +1,19 @@
 /** Accounts that have nothing to do with Muster, beside an install as it is shipped: what they reach of it by the API server. */
+import { glob, readFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { customKinds } from '#apis/kinds.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
 const NAMESPACE = 'hyperfleet-system'
+/** Of the administrator of the HyperFleet API, and the account's name. */
+const ADMIN = 'hyperfleet-admin'
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+}
 
 let cluster: OwnControlPlane
 
@@ -13,6 +22,9 @@ beforeAll(async () => {
   cluster = await startControlPlane({ crds: false, parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
   await cluster.kubectl('apply', '--server-side', '-f', 'manifests/install.yaml')
   await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
+  await cluster.kubectl('apply', '--server-side', '-k', 'kustomize/samples/tasks')
+  for (const file of ['namespace', 'account'])
+    await cluster.kubectl('apply', '--server-side', '-f', `kustomize/components/api-admin/${file}.yaml`)
   for (const name of ['stranger', 'editor']) await cluster.kubectl('create', 'serviceaccount', name, '-n', 'default')
   await cluster.kubectl(
     'create',
@@ -99,4 +111,124 @@ test('attack: the editor of another namespace acts as an account of Muster, read
   // In a namespace of its own it may write what is declared there, and nothing that runs programs on devices.
   const fleet = all(WRITE, 'fleet.nationtech.io', ['deployments', 'devices'], 'default')
   expect(await allowedTo('editor', fleet)).toEqual([])
+})
+
+// ADAPTER-133
+test('attack: the author of a task has its account write or delete where Muster is, or label the namespace', async () => {
+  const [tasks, work] = ['hyperfleet-tasks', 'hyperfleet-work']
+  await cluster.kubectl('create', 'serviceaccount', 'mighty', '-n', tasks)
+  // More than a task should have: the policy is to hold all the same.
+  await cluster.kubectl('create', 'clusterrole', 'labels', '--verb=get,patch,delete', '--resource=namespaces')
+  const subject = `--serviceaccount=${tasks}:mighty`
+  for (const role of ['admin', 'muster-editor', 'labels'])
+    await cluster.kubectl('create', 'clusterrolebinding', `mighty-${role}`, `--clusterrole=${role}`, subject)
+  const as = (account: string, ...args: readonly string[]): Promise<string> =>
+    cluster
+      .kubectl(...args, `--as=system:serviceaccount:${tasks}:${account}`, '--dry-run=server')
+      .then(() => 'allowed')
+      .catch((error: Error) => error.message)
+  const job = (namespace: string) => ['create', 'job', 'loot', '--image=busybox', `--namespace=${namespace}`]
+  const config = (namespace: string) => ['create', 'configmap', 'nats-devices', `--namespace=${namespace}`]
+  // Roles of the control plane, and the policy, take a moment to hold.
+  await vi.waitFor(async () => expect(await as('mighty', ...job(work))).toBe('allowed'), { timeout: 60_000 })
+  await vi.waitFor(async () => expect(await as('mighty', ...job(NAMESPACE))).toContain('apply nothing in'), {
+    timeout: 60_000,
+  })
+  const attacks = [
+    config(NAMESPACE),
+    ['create', 'secret', 'generic', 'loot', `--namespace=${NAMESPACE}`],
+    ['create', 'rolebinding', 'loot', '--clusterrole=view', '--user=mallory', `--namespace=${NAMESPACE}`],
+    ['delete', 'networkpolicy', 'default-deny', `--namespace=${NAMESPACE}`],
+    ['patch', 'deployment', 'hyperfleet-api', '--patch={"spec":{"replicas":0}}', `--namespace=${NAMESPACE}`],
+    ['scale', 'deployment', 'hyperfleet-api', '--replicas=0', `--namespace=${NAMESPACE}`],
+    ['create', 'serviceaccount', 'another-adapter', `--namespace=${tasks}`],
+    ['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=privileged', '--overwrite'],
+    ['delete', 'namespace', NAMESPACE],
+    job(ADMIN),
+    ['delete', 'namespace', ADMIN],
+    ['label', 'namespace', work, 'pod-security.kubernetes.io/enforce=privileged', '--overwrite'],
+  ]
+  for (const attack of attacks) {
+    const answer = await as('mighty', ...attack)
+    expect({ attack, answer }).toEqual({ attack, answer: expect.stringContaining('apply nothing in') })
+  }
+  const token = ['create', 'token', ADMIN, `--namespace=${ADMIN}`, '--audience=hyperfleet-api']
+  const asMighty = cluster.kubectl(...token, `--as=system:serviceaccount:${tasks}:mighty`)
+  await expect(asMighty).rejects.toThrow('apply nothing in')
+  for (const attack of [config('default'), ['label', 'namespace', 'default', 'a=b']])
+    expect({ attack, answer: await as('mighty', ...attack) }).toEqual({ attack, answer: 'allowed' })
+  // The accounts of the samples, which are there to try things out with.
+  for (const account of ['cluster-config', 'cluster-validation', 'cluster-slow', 'nodepool-config'])
+    for (const attack of [job(NAMESPACE), config(NAMESPACE)])
+      expect({ account, attack, answer: await as(account, ...attack) }).toEqual({
+        account,
+        attack,
+        answer: expect.stringMatching(/apply nothing in|cannot create resource/),
+      })
+})
+
+// ADAPTER-133
+test('what a task applied where Muster is, before that was refused, can be deleted, and nothing else there', async () => {
+  const mighty = '--as=system:serviceaccount:hyperfleet-tasks:mighty'
+  for (const name of ['older', 'of-muster'])
+    await cluster.kubectl('create', 'configmap', name, `--namespace=${NAMESPACE}`)
+  await cluster.kubectl('label', 'configmap', 'older', 'muster.dev/adapter=former', `--namespace=${NAMESPACE}`)
+  const remove = (name: string) => cluster.kubectl('delete', 'configmap', name, `--namespace=${NAMESPACE}`, mighty)
+  await expect(remove('of-muster')).rejects.toThrow('apply nothing in')
+  const label = ['label', 'configmap', 'of-muster', 'muster.dev/adapter=former', `--namespace=${NAMESPACE}`, mighty]
+  await expect(cluster.kubectl(...label)).rejects.toThrow('apply nothing in')
+  await remove('older')
+})
+
+// ADAPTER-133
+test('no namespace that comes with Muster is left out of what tasks apply nothing in', async () => {
+  const files = await Array.fromAsync(glob('kustomize/{base,components}/**/*.yaml'))
+  const manifests = await Promise.all(files.map(async (file) => loadAll(await readFile(file, 'utf8')) as Manifest[]))
+  const namespaces = manifests.flat().filter((manifest) => manifest?.kind === 'Namespace')
+  expect(namespaces.length).toBeGreaterThan(3)
+  const labels = 'pod-security.kubernetes.io/enforce=privileged'
+  for (const { metadata } of namespaces) {
+    const label = ['label', 'namespace', metadata.name, labels, '--overwrite', '--dry-run=server']
+    const asTask = cluster.kubectl(...label, '--as=system:serviceaccount:hyperfleet-tasks:mighty')
+    await expect(asTask).rejects.toThrow('apply nothing in')
+  }
+})
+
+// ADAPTER-133
+test('an administrator who means it lets the account of a task write where Muster is', async () => {
+  const account = 'hyperfleet-tasks:meant'
+  await cluster.kubectl('create', 'serviceaccount', 'meant', '-n', 'hyperfleet-tasks')
+  await cluster.kubectl('create', 'role', 'meant', '-n', NAMESPACE, '--verb=create,get', '--resource=configmaps')
+  await cluster.kubectl(
+    'create',
+    'role',
+    'objects',
+    '-n',
+    NAMESPACE,
+    '--verb=update',
+    '--resource=adaptertasks.hyperfleet.redhat.com/objects',
+  )
+  for (const role of ['meant', 'objects'])
+    await cluster.kubectl(
+      'create',
+      'rolebinding',
+      role,
+      '-n',
+      NAMESPACE,
+      `--role=${role}`,
+      `--serviceaccount=${account}`,
+    )
+  await vi.waitFor(
+    () =>
+      cluster.kubectl(
+        'create',
+        'configmap',
+        'meant',
+        '-n',
+        NAMESPACE,
+        `--as=system:serviceaccount:${account}`,
+        '--dry-run=server',
+      ),
+    { timeout: 60_000 },
+  )
 })

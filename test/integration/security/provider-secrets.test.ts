@@ -1,8 +1,10 @@
 /**
- * Attacks with the account of a provider, as the author of its task has it, on Secrets that are none of its business: on a real API server with
- * the default install, the delivered providers and the example, and pools at work as their delivered account. docs/security.md.
+ * Attacks with the account of a provider, as the author of its task has it, on Secrets that are none of its business, and with that of pools,
+ * which hand out the rights of providers: on a real API server with the default install, the delivered providers and the example, and pools at
+ * work as their delivered account. docs/security.md.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
@@ -14,6 +16,7 @@ const PROVIDERS = [
   { label: 'acme', folder: 'examples/provider', account: 'cluster-acme' },
 ] as const
 const ANOTHER = 'another-team'
+const POOLS = `system:serviceaccount:${NAMESPACE}:hyperfleet-clusterpool`
 
 let pools: PoolsAtWork
 /** Where the cluster of each provider is, by its label. */
@@ -46,4 +49,48 @@ describe.for(PROVIDERS)('CLUSTER-64: the account of $label', ({ label, account }
     await pools.cluster.kubectl('create', 'secret', 'generic', name, '-n', place, as)
     await pools.cluster.kubectl('delete', 'secret', name, '-n', place, as)
   })
+})
+
+// POOL-85
+test('attack: who has taken over the manager of pools lets themselves in as a provider, where Muster is, elsewhere, or beside a cluster', async () => {
+  const bind = (place: string, subject: string) =>
+    pools.cluster.kubectl(
+      'create',
+      'rolebinding',
+      'taken-over',
+      `--namespace=${place}`,
+      '--clusterrole=muster-cluster-hosted-beside',
+      subject,
+      `--as=${POOLS}`,
+      '--dry-run=server',
+    )
+  const own = `--serviceaccount=${NAMESPACE}:hyperfleet-clusterpool`
+  const account = `--serviceaccount=${TASK_ACCOUNTS_NAMESPACE}:cluster-hosted`
+  const beside = places.get('hosted') ?? ''
+  for (const place of ['kube-system', NAMESPACE, ANOTHER])
+    for (const subject of [own, account])
+      await expect(bind(place, subject)).rejects.toThrow('pools bind ClusterRoles in the namespaces of their clusters')
+  for (const subject of [own, '--group=system:authenticated', '--user=mallory'])
+    await expect(bind(beside, subject)).rejects.toThrow('pools let in accounts of tasks alone')
+  await bind(beside, account)
+})
+
+// POOL-85
+test('attack: a person who may write ClusterRoles of what they have makes one for a provider, which pools may not bind; its clusters are made all the same', async () => {
+  const { cluster } = pools
+  const user = '--user=dev'
+  const rights = '--resource=clusterroles.rbac.authorization.k8s.io'
+  await cluster.kubectl('create', 'clusterrole', 'dev', '--verb=create,get,patch', rights)
+  await cluster.kubectl('create', 'clusterrolebinding', 'dev', '--clusterrole=dev', user)
+  await cluster.kubectl('create', 'clusterrolebinding', 'dev-reads', '--clusterrole=view', user)
+  const make = ['create', 'clusterrole', 'stop', '--verb=get', '--resource=configmaps', '--as=dev']
+  await vi.waitFor(() => cluster.kubectl(...make), PATIENCE)
+  await cluster.kubectl('label', 'clusterrole', 'stop', 'muster.dev/provider=local', '--as=dev')
+  const names = `muster.dev/provider-account=${TASK_ACCOUNTS_NAMESPACE}/anyone`
+  await cluster.kubectl('annotate', 'clusterrole', 'stop', names, '--as=dev')
+  await cluster.kubectl('patch', 'clusterpool', 'local', '-n', NAMESPACE, '--type=merge', '-p', '{"spec":{"size":3}}')
+  await vi.waitFor(async () => {
+    const found = await Array.fromAsync(pools.api.list(ClusterDeployment, { labelSelector: 'provider=local' }))
+    expect(found).toHaveLength(3)
+  }, PATIENCE)
 })

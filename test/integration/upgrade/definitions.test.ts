@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { definitionsIn, RELEASED } from '#hack/compatibility/released.ts'
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import type { KubeObject, Resource } from '#operator/index.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { eventually, type PoolWorld, poolWorld } from '../clusterpool/world.ts'
@@ -36,7 +36,7 @@ const stored = async (): Promise<readonly object[]> => {
 
 test('objects made with the definitions of the last release are the same with those of now, and after a rollback', async () => {
   await install(RELEASED)
-  for (const namespace of [NAMESPACE, TASK_ACCOUNTS]) await cluster.kubectl('create', 'namespace', namespace)
+  for (const namespace of [NAMESPACE, TASK_ACCOUNTS, TASK_WORK]) await cluster.kubectl('create', 'namespace', namespace)
   await apply('-k', 'kustomize/samples')
   const before = await stored()
   expect(before.length).toBeGreaterThan(8)

@@ -29,6 +29,11 @@ const applicationState = ({ metadata, status = {} }: Named<ApplicationStatus>): 
   return [
     `${metadata.name}: ${sync?.status} on ${sync?.revision}, ${health?.status} ${health?.message ?? ''}`,
     `  the sync is ${operationState?.phase}: ${operationState?.message}`,
+    ...(operationState?.syncResult?.resources ?? []).flatMap(({ kind, name, status: did, hookPhase, message }) =>
+      did === 'Synced' && hookPhase !== 'Failed'
+        ? []
+        : [`  ${kind}/${name}: ${did} ${hookPhase ?? ''} ${message ?? ''}`],
+    ),
     ...conditions.map(({ type, message }) => `  ${type}: ${message}`),
     ...resources.flatMap((one) =>
       one.status === 'Synced' && (one.health?.status ?? 'Healthy') === 'Healthy'

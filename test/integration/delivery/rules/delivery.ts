@@ -1,6 +1,6 @@
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { each, type Manifest, nameOf, type Rule } from './manifest.ts'
-import type { Workload } from './workload.ts'
+import { type Workload, workloadOf } from './workload.ts'
 
 const CLUSTER_SCOPED = [
   'Namespace',
@@ -14,8 +14,9 @@ const CLUSTER_SCOPED = [
   'Device',
 ] as const
 
-/** What there may be in the namespace of tasks' accounts: no account of Muster's, and nothing that runs. */
+/** What there may be in the namespaces of tasks' accounts and of what these apply: no account of Muster's, and nothing that runs. */
 const RIGHTS = ['Role', 'RoleBinding']
+const OF_TASKS = [TASK_ACCOUNTS, TASK_WORK]
 
 /** Everything is in one namespace, and the namespace is part of the build. */
 export const inOneNamespace =
@@ -24,7 +25,7 @@ export const inOneNamespace =
     each(undefined, ({ kind, metadata }) => {
       const isClusterScoped = CLUSTER_SCOPED.some((name) => name === kind)
       if (isClusterScoped) return metadata.namespace === undefined ? [] : ['it has no namespace']
-      if (RIGHTS.includes(kind) && metadata.namespace === TASK_ACCOUNTS) return []
+      if (RIGHTS.includes(kind) && OF_TASKS.some((name) => name === metadata.namespace)) return []
       return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
     })(objects)
 
@@ -72,9 +73,9 @@ const ORDER: readonly (readonly string[])[] = [
   ['CustomResourceDefinition'],
   ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding', 'NetworkPolicy'],
   ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
-  ['Deployment'],
+  ['Deployment', 'SentinelConfig'],
   ['ValidatingWebhookConfiguration'],
-  ['SentinelConfig', 'AdapterTask', 'ClusterPool'],
+  ['AdapterTask', 'ClusterPool'],
 ]
 
 /** Argo CD makes what the next wave needs, and removes it after it. */
@@ -88,6 +89,21 @@ export const wavesInOrder: Rule = (objects) => {
     }
   }
   return problems
+}
+
+/**
+ * A Sentinel is not ready without the SentinelConfig that it names, and that one not without its Sentinel: in two waves the first would be
+ * waited for for ever. GITOPS-35.
+ */
+export const sentinelsWithTheirConfig: Rule = (objects) => {
+  const configs = objects.filter(({ kind }) => kind === 'SentinelConfig')
+  return each(['Deployment'], (object) => {
+    const args = workloadOf(object)?.template.spec.containers.flatMap(({ args = [] }) => args) ?? []
+    const config = configs.find(({ metadata }) => args.includes(`--config=${metadata.name}`))
+    return config === undefined || waveOf(config) === waveOf(object)
+      ? []
+      : [`its wave must be that of ${nameOf(config)}`]
+  })(objects)
 }
 
 /** What stays when a commit takes it away, and is not counted as a difference then. @param options of a sync */

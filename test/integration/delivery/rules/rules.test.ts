@@ -41,7 +41,12 @@ const metadata = { name: 'a', namespace: 'elsewhere' }
 const broken: readonly Manifest[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n', namespace: 'n' } },
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
-  { apiVersion: 'hyperfleet.redhat.com/v1alpha1', kind: 'SentinelConfig', metadata, status: {} },
+  {
+    apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+    kind: 'SentinelConfig',
+    metadata: { ...metadata, annotations: { 'argocd.argoproj.io/sync-wave': '5' } },
+    status: {},
+  },
   {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -59,7 +64,10 @@ const broken: readonly Manifest[] = [
     spec: {
       template: {
         metadata: { labels },
-        spec: { serviceAccountName: 's', containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80 }] }] },
+        spec: {
+          serviceAccountName: 's',
+          containers: [{ name: 'c', image: 'i', args: ['--config=a'], ports: [{ containerPort: 80 }] }],
+        },
       },
     },
   },
@@ -170,15 +178,9 @@ test('every problem names the object and says what to write', () => {
       "NetworkPolicy/a: its wave must be before that of ValidatingWebhookConfiguration/w",
       "Role/a: its wave must be before that of ValidatingWebhookConfiguration/w",
       "RoleBinding/a: its wave must be before that of ValidatingWebhookConfiguration/w",
+      "SentinelConfig/a: its wave must be before that of ValidatingWebhookConfiguration/w",
       "Deployment/a: its wave must be before that of ValidatingWebhookConfiguration/w",
-      "Namespace/n: its wave must be before that of SentinelConfig/a",
-      "CustomResourceDefinition/k: its wave must be before that of SentinelConfig/a",
-      "ServiceAccount/a: its wave must be before that of SentinelConfig/a",
-      "NetworkPolicy/a: its wave must be before that of SentinelConfig/a",
-      "Role/a: its wave must be before that of SentinelConfig/a",
-      "RoleBinding/a: its wave must be before that of SentinelConfig/a",
-      "Deployment/a: its wave must be before that of SentinelConfig/a",
-      "ValidatingWebhookConfiguration/w: its wave must be before that of SentinelConfig/a",
+      "Deployment/a: its wave must be that of SentinelConfig/a",
       "Namespace/n: set argocd.argoproj.io/sync-options: Prune=false,Delete=confirm",
       "Namespace/n: set argocd.argoproj.io/compare-options: IgnoreExtraneous",
       "CustomResourceDefinition/k: set argocd.argoproj.io/sync-options: Prune=false,Delete=confirm",

@@ -7,6 +7,7 @@ import {
   noCertificates,
   noStatus,
   refersToOneNamespace,
+  sentinelsWithTheirConfig,
   wavesInOrder,
 } from './delivery.ts'
 import { hasAHealthScript, hasASample, hasRolesForPeople, shownInColumns, tellsItsState } from './kinds.ts'
@@ -36,6 +37,7 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'no status': noStatus,
   'claims are said as they are stored': claimsAsStored,
   'waves are in order': wavesInOrder,
+  'Sentinels come with their SentinelConfigs': sentinelsWithTheirConfig,
   'what takes the rest with it is kept': keptUnlessConfirmed,
   'accounts stay after a revert': accountsStay,
 }
