@@ -8,7 +8,7 @@ import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterta
 import type { KubeObject } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { muster } from '#test/integration/cmd/run.ts'
-import { declaresRealCluster, namespacesOfReal, REAL_CLAIM, REAL_POOL, withProvider } from './real-cluster.ts'
+import { declaresRealCluster, inReal, REAL_CLAIM, REAL_POOL, withProvider } from './real-cluster.ts'
 import { type Stopwatch, stopwatch } from './times.ts'
 import { type Overrides, overridesOf } from './verdicts.ts'
 import {
@@ -76,7 +76,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     overrides = await overridesOf(world)
     await world.install()
     await world.suite({
-      managers: ['sentinels', 'adapters', 'pools', 'clusters', 'fleet'],
+      managers: ['sentinels', 'adapters', 'pools', 'clusters', 'fleet', ...(containersRun ? ['devices' as const] : [])],
       machines: Object.fromEntries(DEVICES.map((device) => [device, 'example.com/role=greeter'])),
     })
   }, BEGINNING)
@@ -200,17 +200,20 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
   })
 
   test.runIf(containersRun)(
-    'GITOPS-36: a commit that adds the provider of real clusters, and one that declares a pool of it and a claim: the kubeconfig of the claim works',
+    'GITOPS-36: a commit that adds the provider of real clusters, and one that declares a pool of it, a claim and a rollout: the kubeconfig of the claim works, and shows what the fleet rolled out',
     TIMEOUT,
     async () => {
       await world.healthy(APPLICATION, await world.git.commit('Real clusters', await withProvider(world.git)))
       await follow(
         'a control plane as pods is declared, and claimed',
         REAL_CLAIM,
-        await world.git.commit('A pool of them, and a claim', declaresRealCluster()),
+        await world.git.commit('A pool of them, and a claim', await declaresRealCluster(world.git)),
       )
       const { namespace = '' } = (await claim('real')).spec
-      expect(await namespacesOfReal(world.cluster.kubeconfig, namespace)).toContain('namespace/kube-system')
+      const team = () => get<Deployment>(`/apis/fleet.nationtech.io/v1alpha1/namespaces/${NAMESPACE}/deployments/team`)
+      await expect.poll(async () => (await team()).status?.aggregate, PATIENCE).toMatchObject({ succeeded: 1 })
+      const welcome = ['get', 'configmap', 'welcome', '--namespace=team', '--output=jsonpath={.data.from}']
+      expect(await inReal(world.cluster.kubeconfig, namespace, ...welcome)).toBe('the fleet')
       await world.healthy(declared(REAL_POOL), await world.git.head())
     },
   )

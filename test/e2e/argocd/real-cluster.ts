@@ -28,12 +28,16 @@ export const withProvider = async (git: GitRepository): Promise<Files> => {
   }
 }
 
-/** A pool that makes a cluster when one is claimed, and keeps none in stock: one control plane is enough. The shard of the flow serves it. */
-export const declaresRealCluster = (): Files => {
+/**
+ * A pool that makes a cluster when one is claimed, and keeps none in stock: one control plane is enough. The shard of the flow serves it, and
+ * the fleet puts into its clusters what it puts into those of the pool `lab`.
+ */
+export const declaresRealCluster = async (git: GitRepository): Promise<Files> => {
   const ofPool = [
     { op: 'replace', path: '/spec/size', value: 0 },
     { op: 'replace', path: '/spec/runningCount', value: 0 },
     { op: 'add', path: '/spec/labels/region', value: 'us-west' },
+    { op: 'add', path: '/spec/labels/fleet.nationtech.io~1device', value: 'true' },
   ]
   const claim = {
     apiVersion: 'hive.openshift.io/v1',
@@ -42,15 +46,21 @@ export const declaresRealCluster = (): Files => {
     spec: { clusterPoolName: 'hosted' },
   }
   const patches = [{ target: { kind: 'ClusterPool' }, patch: dump(ofPool) }]
+  const team = (await git.read('kustomize/providers/local/pool/team.yaml')).replace('pool: lab', 'pool: hosted')
   return {
-    [inDeclared(REAL_POOL, 'kustomization.yaml')]: dump({ resources: ['../../../providers/hosted/pool'], patches }),
+    [inDeclared(REAL_POOL, 'kustomization.yaml')]: dump({
+      namespace: NAMESPACE,
+      resources: ['../../../providers/hosted/pool', 'team.yaml'],
+      patches,
+    }),
+    [inDeclared(REAL_POOL, 'team.yaml')]: team,
     [inDeclared(REAL_CLAIM, 'kustomization.yaml')]: dump({ resources: ['claim.yaml'] }),
     [inDeclared(REAL_CLAIM, 'claim.yaml')]: dump(claim),
   }
 }
 
-/** Namespaces as the claimed cluster tells them. @param kubeconfig of the management cluster */
-export const namespacesOfReal = async (kubeconfig: string, cluster: string): Promise<readonly string[]> => {
+/** What kubectl prints with the kubeconfig of the claim. @param kubeconfig of the management cluster */
+export const inReal = async (kubeconfig: string, cluster: string, ...args: readonly string[]): Promise<string> => {
   const claimed = join(await temporaryFolder('claimed'), 'kubeconfig')
   const access = [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`]
   const { code, output } = await muster(['claim', 'kubeconfig', 'real', ...access, `--write=${claimed}`])
@@ -69,8 +79,8 @@ export const namespacesOfReal = async (kubeconfig: string, cluster: string): Pro
       return found
     }, PATIENCE)
     const there = [`--server=https://127.0.0.1:${port}`, `--tls-server-name=${cluster}-api.${cluster}.svc`]
-    const { stdout } = await run(kubectl, [`--kubeconfig=${claimed}`, ...there, 'get', 'namespaces', '--output=name'])
-    return stdout.trim().split('\n')
+    const { stdout } = await run(kubectl, [`--kubeconfig=${claimed}`, ...there, ...args])
+    return stdout.trim()
   } finally {
     forward.interrupt('SIGTERM')
     await forward.exited
