@@ -310,12 +310,16 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     const applications = (...names: readonly string[]) =>
       Promise.all(names.map((name) => world.application(declared(name))))
     const folders = [POOL, CLAIM, GREETER, ...(containersRun ? [REAL_POOL, REAL_CLAIM] : [])]
-    await world.git.commit('None of it', without(...folders))
+    const ofReal = containersRun ? Object.keys(await declaresRealCluster(world.git)) : []
+    const gone = Object.fromEntries(ofReal.map((path) => [path, undefined]))
+    await world.git.commit('None of it', { ...without(POOL, CLAIM, GREETER), ...gone })
     await expect.poll(() => applications(...folders), PATIENCE).toEqual(folders.map(() => undefined))
     for (const kind of KINDS.filter((one) => one.includes('hive') || one.startsWith('deployments')))
       expect([kind, namesOf(await all(kind))]).toEqual([kind, []])
     const ofHosted = ['--all-namespaces', '--selector=hosted-cluster', '--output=name'] as const
     await expect.poll(() => world.cluster.kubectl('get', 'pods,persistentvolumeclaims', ...ofHosted), PATIENCE).toBe('')
+    const ofPool = ['--selector=fleet.nationtech.io/cluster-pool', '--output=name'] as const
+    await expect.poll(() => world.cluster.kubectl('get', 'devices', ...ofPool), PATIENCE).toBe('')
     // Its Sentinel told the adapters to clean up, so it goes after them.
     await world.git.commit('And no shard', without(SHARD))
     await expect.poll(() => applications(SHARD), PATIENCE).toEqual([undefined])
