@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, readlinkSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, readlinkSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -42,6 +42,12 @@ const leftovers = ({ cgroup, host }: Pick<PrivateDocker, 'cgroup' | 'host'>, nam
   socket: existsSync(host.slice('unix://'.length)),
 })
 
+/** The weight of an engine's processes beside those of one other process, of version 1 and of version 2. */
+const shareOf = ({ cgroup }: PrivateDocker): string | undefined =>
+  [`/sys/fs/cgroup/cpu/${cgroup}/cpu.shares`, `/sys/fs/cgroup/${cgroup}/cpu.weight`]
+    .filter((path) => existsSync(path))
+    .map((path) => readFileSync(path, 'utf8').trim())[0]
+
 const NOTHING = { processes: [], controlGroups: [], socket: false }
 
 /** A test that wants to be killed: it says what it has started and waits. */
@@ -64,6 +70,8 @@ describe('a Docker engine of its own', () => {
     const docker = await startPrivateDocker()
     const namespace = readlinkSync(`/proc/${docker.pid}/ns/pid`)
     await startContainer(docker)
+    // Eight times a process's, so that a whole cluster does not wait for tests that run beside it.
+    expect(shareOf(docker)).toMatch(/^8(192|00)$/)
 
     const [command = '', ...args] = docker.inNetwork
     const inNetwork = async (...program: readonly string[]) => (await run(command, [...args, ...program])).stdout
