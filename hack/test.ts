@@ -3,10 +3,11 @@
  * Arguments are vitest's (`npm test -- controllers/sentinel`, `npm test -- --project unit -t backoff`) and those of testing/arguments.ts.
  */
 import { parseCLI } from 'vitest/node'
+import { isDeep } from '#test/harness/deep.ts'
 import { ARGOCD } from './argocd/binaries.ts'
 import { CHROMIUM } from './chromium/missing.ts'
 import { CLUSTER_API } from './cluster-api/binaries.ts'
-import { CONTROL_PLANE, NODE_KUBERNETES } from './controlplane/binaries.ts'
+import { CONTROL_PLANE, NEXT_KUBERNETES, NODE_KUBERNETES } from './controlplane/binaries.ts'
 import { ensureInstalled } from './debian/install.ts'
 import { DEBOOTSTRAP } from './debian/root.ts'
 import { DOCKER } from './docker/missing.ts'
@@ -55,6 +56,7 @@ const laterBuilds: Preparation['builds'] = [
         { set: CALICO, seconds: 120 },
       ]
     : []),
+  ...(isDeep && wants(/kind/) ? [{ set: NEXT_KUBERNETES, seconds: 240 }] : []),
   ...(wants(/providers|cluster-api/) ? [{ set: CLUSTER_API, seconds: 120 }] : []),
 ]
 

@@ -79,11 +79,7 @@ const readKubeconfig = async (api: Api, name: string, namespace: string): Promis
 /** The claim's cluster, which has the name of its namespace. */
 const readCluster = async (api: Api, { metadata, spec, status }: ClusterClaim): Promise<ClusterDeployment> => {
   if (metadata.deletionTimestamp !== undefined) throw new Failure(`claim ${metadata.name} is being deleted`)
-  if (spec.namespace === undefined) {
-    const pending = findCondition(status?.conditions, 'Pending') ?? findCondition(status?.conditions, 'Ready')
-    const why = pending === undefined ? 'no controller has looked at it yet' : `${pending.reason}: ${pending.message}`
-    throw new Failure(`claim ${metadata.name} has no cluster yet: ${why}`)
-  }
+  if (spec.namespace === undefined) throw new Failure(`claim ${metadata.name} has no cluster yet: ${waitOf(status)}`)
   const cluster = await orExplain(
     api.get(ClusterDeployment, spec.namespace, spec.namespace),
     `you may not read the cluster ${spec.namespace} of claim ${metadata.name}: its subjects may (spec.subjects), a moment after they got it`,
@@ -92,6 +88,13 @@ const readCluster = async (api: Api, { metadata, spec, status }: ClusterClaim): 
   if (cluster === undefined || claimName !== metadata.name || namespace !== metadata.namespace)
     throw new Failure(`claim ${metadata.name} has no cluster any more: delete the claim, and claim again`)
   return cluster
+}
+
+/** What a claim waits for: its place in the queue, and how its pool stands. */
+const waitOf = (status: ClusterClaim['status']): string => {
+  const [first, ...others] = ['Pending', 'Ready'].flatMap((type) => findCondition(status?.conditions, type) ?? [])
+  if (first === undefined) return 'no controller has looked at it yet'
+  return `${first.reason}: ${[...new Set([first, ...others].map(({ message }) => message))].join('; ')}`
 }
 
 /** @throws Failure for a right that is missing */

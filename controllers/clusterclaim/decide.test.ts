@@ -11,6 +11,7 @@ const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
   marked: false,
   power: 'Running',
   awaited: undefined,
+  lacksKubeconfigOf: undefined,
   hibernationDesired: false,
   apiURL: 'https://one.example:6443',
   ...says,
@@ -105,11 +106,9 @@ test.each<[string, Partial<Observed>, string | undefined]>([
 test('CLAIM-12: a claim that waits says why its pool is not Ready, in one word', () => {
   const pool = { limits: undefined, deleting: false, notReady: 'QuotaExceeded' }
   expect(decide(claim({ ...WAITS, pool }), NOW).kstatus?.message).toBe(
-    'waits for a cluster of the pool pool, which says QuotaExceeded; status.queuePosition is its place',
+    'waits for a cluster of the pool pool, which says QuotaExceeded',
   )
-  expect(decide(claim(WAITS), NOW).kstatus?.message).toBe(
-    'waits for a cluster of the pool pool; status.queuePosition is its place',
-  )
+  expect(decide(claim(WAITS), NOW).kstatus?.message).toBe('waits for a cluster of the pool pool')
 })
 
 test('CLAIM-12: one whose cluster wakes up says what the cluster awaits', () => {
@@ -118,6 +117,25 @@ test('CLAIM-12: one whose cluster wakes up says what the cluster awaits', () => 
   const message = `the cluster is Resuming: ${awaited}`
   expect(kstatus?.message).toBe(message)
   expect(conditions).toContainEqual({ type: 'ClusterRunning', status: 'False', reason: 'Resuming', message })
+})
+
+describe('CLAIM-13: the provider of its cluster has written no kubeconfig', () => {
+  const without = (says: Partial<ClaimedCluster> = {}) =>
+    decide(claim({ cluster: cluster({ lacksKubeconfigOf: 'nosuch', ...says }) }), NOW)
+  const message =
+    'the cluster has no kubeconfig: the provider nosuch, which its label names, has written none; is it installed, and the label right?'
+
+  test('it is not Running, and says so; its subjects are let in', () => {
+    const { action, kstatus, conditions } = without()
+    expect(action).toBe('GrantSubjects')
+    expect(kstatus).toEqual({ type: 'Reconciling', reason: 'NoKubeconfig', message })
+    expect(conditions).toContainEqual({ type: 'ClusterRunning', status: 'False', reason: 'NoKubeconfig', message })
+  })
+
+  test('while the cluster is on the way or sleeps, that is told', () => {
+    expect(without({ power: 'Resuming' }).kstatus?.reason).toBe('Resuming')
+    expect(without({ power: 'Hibernating', hibernationDesired: true }).kstatus).toMatchObject({ type: 'Ready' })
+  })
 })
 
 describe('CLAIM-5: lifetime', () => {

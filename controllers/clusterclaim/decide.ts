@@ -34,6 +34,8 @@ export interface ClaimedCluster {
   readonly power: string | undefined
   /** What is awaited until it is as wanted, in the words of its own condition Ready; undefined when that is True. */
   readonly awaited: string | undefined
+  /** The provider that its label names, which has written no kubeconfig for it; undefined when there is one, or no such label. */
+  readonly lacksKubeconfigOf: string | undefined
   /** A user, or its `hibernateAfter`, wants it to sleep. */
   readonly hibernationDesired: boolean
   /** Of its API server, as far as it is known. */
@@ -169,7 +171,7 @@ const decideWaiting = (
   }
   // The word alone: the sentence is for those who run the pool, and may read it.
   const why = pool.notReady === undefined ? '' : `, which says ${pool.notReady}`
-  const message = `waits for a cluster of the pool ${spec.clusterPoolName}${why}; status.queuePosition is its place`
+  const message = `waits for a cluster of the pool ${spec.clusterPoolName}${why}`
   return decide('None', { type: 'Reconciling', reason: 'NoClusters', message }, [])
 }
 
@@ -180,11 +182,18 @@ const summarizeCluster = (cluster: ClaimedCluster): KstatusSummary => {
   return { type: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
 }
 
-const powerCondition = ({ power, awaited }: ClaimedCluster): ConditionInput => {
-  if (power === 'Running') return runningCondition('True', 'Running', 'the cluster runs')
+const powerCondition = ({ power, awaited, lacksKubeconfigOf }: ClaimedCluster): ConditionInput => {
+  if (power === 'Running')
+    return lacksKubeconfigOf === undefined
+      ? runningCondition('True', 'Running', 'the cluster runs')
+      : runningCondition('False', 'NoKubeconfig', missingKubeconfig(lacksKubeconfigOf))
   const why = awaited === undefined ? '' : `: ${awaited}`
   return runningCondition('False', 'Resuming', `the cluster is ${power ?? 'on the way'}${why}`)
 }
+
+/** Adapters that have nothing to do with a cluster are done with it at once, so one that no provider makes is soon said to run. */
+const missingKubeconfig = (provider: string): string =>
+  `the cluster has no kubeconfig: the provider ${provider}, which its label names, has written none; is it installed, and the label right?`
 
 const pendingCondition = (status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
   type: 'Pending',

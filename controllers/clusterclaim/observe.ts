@@ -1,8 +1,9 @@
 /** What a decision about a claim rests on, read from caches. */
+import { adminKubeconfigName } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { PROVIDER_LABEL, REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Index } from '#operator/index.ts'
 import { type Condition, findCondition } from '#operator/model/conditions.ts'
@@ -53,7 +54,8 @@ const findCluster = ({ spec, metadata }: ClusterClaim, { clusters }: ClaimIndexe
         clusterPoolRef?.namespace === metadata.namespace && clusterPoolRef?.poolName === spec.clusterPoolName,
     )
 
-const describeCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedCluster => {
+const describeCluster = (cluster: ClusterDeployment): ClaimedCluster => {
+  const { metadata, spec, status } = cluster
   const { claimName, claimedTimestamp } = spec.clusterPoolRef ?? {}
   return {
     claim: claimName,
@@ -62,6 +64,7 @@ const describeCluster = ({ metadata, spec, status }: ClusterDeployment): Claimed
     marked: isMarked(metadata.annotations),
     power: status?.powerState,
     awaited: unready(status?.conditions)?.message || undefined,
+    lacksKubeconfigOf: adminKubeconfigName(cluster) === undefined ? metadata.labels?.[PROVIDER_LABEL] : undefined,
     hibernationDesired: spec.powerState === 'Hibernating',
     apiURL: typeof status?.apiURL === 'string' ? status.apiURL : undefined,
   }

@@ -1,19 +1,23 @@
+import { join } from 'node:path'
 import { moduleVersion } from '../gobuild/module-version.ts'
 import type { BinarySet } from '../gobuild/set.ts'
 
 /** Of the control plane and of the node of kind, such as v1.36.3. */
 export const KUBERNETES_VERSION = moduleVersion(import.meta.dirname, 'k8s.io/kubernetes')
 
-const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.')
-
 const VERSION_PACKAGE = 'k8s.io/component-base/version'
 
 // Without the version the API server would report v0.0.0, and clients that look at it would choose old behaviour.
-const FLAGS = [
-  '-trimpath',
-  '-ldflags',
-  `-s -w -X ${VERSION_PACKAGE}.gitVersion=${KUBERNETES_VERSION} -X ${VERSION_PACKAGE}.gitMajor=${major} -X ${VERSION_PACKAGE}.gitMinor=${minor}`,
-] as const
+const flagsOf = (version: string): readonly string[] => {
+  const [major = '', minor = ''] = version.slice(1).split('.')
+  return [
+    '-trimpath',
+    '-ldflags',
+    `-s -w -X ${VERSION_PACKAGE}.gitVersion=${version} -X ${VERSION_PACKAGE}.gitMajor=${major} -X ${VERSION_PACKAGE}.gitMinor=${minor}`,
+  ]
+}
+
+const FLAGS = flagsOf(KUBERNETES_VERSION)
 
 /** The local control plane, kubectl and NATS. */
 export const CONTROL_PLANE = {
@@ -45,4 +49,20 @@ export const NODE_KUBERNETES = {
     'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
   },
   flags: FLAGS,
+} as const satisfies BinarySet
+
+const NEXT_MODULE = join(import.meta.dirname, 'next')
+const NEXT_VERSION = moduleVersion(NEXT_MODULE, 'k8s.io/kubernetes')
+
+/** The next minor release, to which tests upgrade clusters. */
+export const NEXT_KUBERNETES = {
+  title: 'the next release of Kubernetes',
+  name: 'next-kubernetes',
+  module: NEXT_MODULE,
+  version: NEXT_VERSION,
+  packages: {
+    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  },
+  flags: flagsOf(NEXT_VERSION),
 } as const satisfies BinarySet

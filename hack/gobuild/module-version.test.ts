@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ARGOCD } from '../argocd/binaries.ts'
 import { CLUSTER_API } from '../cluster-api/binaries.ts'
-import { CONTROL_PLANE } from '../controlplane/binaries.ts'
+import { CONTROL_PLANE, NEXT_KUBERNETES } from '../controlplane/binaries.ts'
 import { NODE_PROGRAMS } from '../kindnode/binaries.ts'
 import { moduleVersion, versionIn } from './module-version.ts'
 
@@ -34,15 +34,23 @@ test('a module that go.mod does not require has no version', () => {
 })
 
 test('programs say the version of the modules that they are built from', () => {
-  for (const { version, flags } of [CONTROL_PLANE, ARGOCD, NODE_PROGRAMS, CLUSTER_API]) {
+  for (const { version, flags } of [CONTROL_PLANE, NEXT_KUBERNETES, ARGOCD, NODE_PROGRAMS, CLUSTER_API]) {
     expect(version).toMatch(/^v\d+\.\d+\.\d+$/)
     expect(flags.at(-1)).toContain(version.slice(1))
   }
 })
 
-test('Kubernetes is built with its libraries of the same version', () => {
-  const goMod = readFileSync(join(CONTROL_PLANE.module, 'go.mod'), 'utf8')
-  const libraries = [...goMod.matchAll(/^replace (k8s\.io\/\S+) => \1 (\S+)$/gm)].map(([, , version]) => version)
-  expect(libraries.length).toBeGreaterThan(30)
-  expect([...new Set(libraries)]).toEqual([CONTROL_PLANE.version.replace('v1.', 'v0.')])
+test.each([CONTROL_PLANE, NEXT_KUBERNETES])(
+  'Kubernetes is built with its libraries of the same version: $title',
+  ({ module, version }) => {
+    const goMod = readFileSync(join(module, 'go.mod'), 'utf8')
+    const libraries = [...goMod.matchAll(/^replace (k8s\.io\/\S+) => \1 (\S+)$/gm)].map(([, , library]) => library)
+    expect(libraries.length).toBeGreaterThan(30)
+    expect([...new Set(libraries)]).toEqual([version.replace('v1.', 'v0.')])
+  },
+)
+
+test('the next release of Kubernetes is one minor release after that of the control plane', () => {
+  const [minor, next] = [CONTROL_PLANE, NEXT_KUBERNETES].map(({ version }) => Number(version.split('.')[1]))
+  expect(next).toBe(Number(minor) + 1)
 })

@@ -137,7 +137,7 @@ export class ControlPlane {
       '--use-service-account-credentials=true',
       `--service-account-private-key-file=${this.#serviceAccountKey}`,
       `--root-ca-file=${authorityFile(folder)}`,
-      '--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller',
+      '--controllers=*,-node-ipam-controller',
       '--leader-elect=false',
       '--secure-port=0',
       '--profiling=false',

@@ -57,7 +57,7 @@ export const commandLine = (part: Part, layout: Layout, ports: Ports, isAudited 
         `--service-account-private-key-file=${layout.serviceAccountKey}`,
         `--root-ca-file=${layout.certificate}`,
         // nodelifecycle stays: without it kwok's node keeps its not-ready taint and nothing is scheduled.
-        '--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller',
+        '--controllers=*,-node-ipam-controller',
         '--leader-elect=false',
         '--secure-port=0',
         '--profiling=false',

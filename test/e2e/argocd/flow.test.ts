@@ -8,10 +8,13 @@ import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterta
 import type { KubeObject } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { muster } from '#test/integration/cmd/run.ts'
+import { declaresRealCluster, inReal, REAL_CLAIM, REAL_POOL, withProvider } from './real-cluster.ts'
 import { type Stopwatch, stopwatch } from './times.ts'
 import { type Overrides, overridesOf } from './verdicts.ts'
 import {
+  APPLICATION,
   BEGINNING,
+  containersRun,
   declared,
   type GitOpsWorld,
   gitOpsWorld,
@@ -73,7 +76,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     overrides = await overridesOf(world)
     await world.install()
     await world.suite({
-      managers: ['sentinels', 'adapters', 'pools', 'clusters', 'fleet'],
+      managers: ['sentinels', 'adapters', 'pools', 'clusters', 'fleet', ...(containersRun ? ['devices' as const] : [])],
       machines: Object.fromEntries(DEVICES.map((device) => [device, 'example.com/role=greeter'])),
     })
   }, BEGINNING)
@@ -87,7 +90,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
   const pool = () => get<ClusterPool>(hive('clusterpools', 'edge'))
   const customization = (name: string) =>
     get<ClusterDeploymentCustomization>(hive('clusterdeploymentcustomizations', name))
-  const claim = () => get<ClusterClaim>(hive('clusterclaims', 'demo'))
+  const claim = (name = 'demo') => get<ClusterClaim>(hive('clusterclaims', name))
   const greeter = () => get<Deployment>(fleetDeployment('greeter'))
   /** Of all namespaces. */
   const all = async <O extends KubeObject>(kind: string): Promise<readonly O[]> => {
@@ -196,6 +199,25 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     await world.healthy(declared(POOL), await world.git.head())
   })
 
+  test.runIf(containersRun)(
+    'GITOPS-36: a commit that adds the provider of real clusters, and one that declares a pool of it, a claim and a rollout: the kubeconfig of the claim works, and shows what the fleet rolled out',
+    TIMEOUT,
+    async () => {
+      await world.healthy(APPLICATION, await world.git.commit('Real clusters', await withProvider(world.git)))
+      await follow(
+        'a control plane as pods is declared, and claimed',
+        REAL_CLAIM,
+        await world.git.commit('A pool of them, and a claim', await declaresRealCluster(world.git)),
+      )
+      const { namespace = '' } = (await claim('real')).spec
+      const team = () => get<Deployment>(`/apis/fleet.nationtech.io/v1alpha1/namespaces/${NAMESPACE}/deployments/team`)
+      await expect.poll(async () => (await team()).status?.aggregate, PATIENCE).toMatchObject({ succeeded: 1 })
+      const welcome = ['get', 'configmap', 'welcome', '--namespace=team', '--output=jsonpath={.data.from}']
+      expect(await inReal(world.cluster.kubeconfig, namespace, ...welcome)).toBe('the fleet')
+      await world.healthy(declared(REAL_POOL), await world.git.head())
+    },
+  )
+
   test('a commit that rolls out a program: to one device first, then to the others', TIMEOUT, async () => {
     await follow('a program for three devices, in two batches', GREETER, await world.declare('Greet', GREETER))
     expect((await greeter()).status?.aggregate).toMatchObject({ matched: DEVICES.length, succeeded: DEVICES.length })
@@ -287,10 +309,17 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
       Object.fromEntries(names.map((name) => [inDeclared(name, 'kustomization.yaml'), undefined]))
     const applications = (...names: readonly string[]) =>
       Promise.all(names.map((name) => world.application(declared(name))))
-    await world.git.commit('None of it', without(POOL, CLAIM, GREETER))
-    await expect.poll(() => applications(POOL, CLAIM, GREETER), PATIENCE).toEqual([undefined, undefined, undefined])
+    const folders = [POOL, CLAIM, GREETER, ...(containersRun ? [REAL_POOL, REAL_CLAIM] : [])]
+    const ofReal = containersRun ? Object.keys(await declaresRealCluster(world.git)) : []
+    const gone = Object.fromEntries(ofReal.map((path) => [path, undefined]))
+    await world.git.commit('None of it', { ...without(POOL, CLAIM, GREETER), ...gone })
+    await expect.poll(() => applications(...folders), PATIENCE).toEqual(folders.map(() => undefined))
     for (const kind of KINDS.filter((one) => one.includes('hive') || one.startsWith('deployments')))
       expect([kind, namesOf(await all(kind))]).toEqual([kind, []])
+    const ofHosted = ['--all-namespaces', '--selector=hosted-cluster', '--output=name'] as const
+    await expect.poll(() => world.cluster.kubectl('get', 'pods,persistentvolumeclaims', ...ofHosted), PATIENCE).toBe('')
+    const ofPool = ['--selector=fleet.nationtech.io/cluster-pool', '--output=name'] as const
+    await expect.poll(() => world.cluster.kubectl('get', 'devices', ...ofPool), PATIENCE).toBe('')
     // Its Sentinel told the adapters to clean up, so it goes after them.
     await world.git.commit('And no shard', without(SHARD))
     await expect.poll(() => applications(SHARD), PATIENCE).toEqual([undefined])
@@ -299,7 +328,9 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
       Object.fromEntries(TASKS.map((name) => [inTask(name, 'kustomization.yaml'), undefined])),
     )
     for (const name of TASKS) await expect.poll(() => world.application(task(name)), PATIENCE).toBeUndefined()
-    expect(namesOf(await all('adaptertasks.hyperfleet.redhat.com'))).toEqual([])
+    // A provider's is the overlay's.
+    const left = containersRun ? ['cluster-hosted'] : []
+    expect(namesOf(await all('adaptertasks.hyperfleet.redhat.com'))).toEqual(left)
     expect(namesOf(await all('serviceaccounts'))).not.toContain('cluster-config')
   })
 })

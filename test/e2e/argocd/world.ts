@@ -43,12 +43,16 @@ export interface GitOpsWorld extends AsyncDisposable {
 /** Why this world can't be had here, and what would correct that; undefined when it can. */
 export const worldMissing = (): Promise<string | undefined> => ground().missing()
 
+/** Whether the containers of pods run in it. */
+export const { containersRun } = ground()
+
 /** The name of the only cluster, and its environment: the overlay whose pods need no volumes. */
 const CLUSTER = 'here'
 const ENVIRONMENT = 'dev'
 
-/** The Application of that environment. */
+/** The Application of that environment, and what it syncs. */
 export const APPLICATION = `muster-${CLUSTER}`
+export const OVERLAY = `kustomize/overlays/${ENVIRONMENT}`
 
 /** The folder of an Application. */
 const declaredIn = (name: string): string => `kustomize/declared/${ENVIRONMENT}/${name}`
@@ -72,8 +76,7 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
   try {
     const git = await gitRepository()
     await git.take('kustomize', 'manifests')
-    const overlay = `kustomize/overlays/${ENVIRONMENT}`
-    const settings = { resync: RESYNC, overlay, application: APPLICATION }
+    const settings = { resync: RESYNC, overlay: OVERLAY, application: APPLICATION }
     const { cluster, repoURL, argo, suite } = stack.use(await ground().start(git, settings))
     await cluster.rest('POST', `/api/v1/namespaces/${ARGO_NAMESPACE}/secrets`, clusterHere(ENVIRONMENT))
 

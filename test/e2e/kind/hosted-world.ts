@@ -1,7 +1,7 @@
 /** The provider `hosted` on kind: the suite as it is installed with it, and a pod that uses a cluster. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { CONTROL_PLANE, NEXT_KUBERNETES } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { ensureArchive } from '#hack/image/local/archive-cache.ts'
@@ -43,9 +43,10 @@ export interface HostedWorld extends KindNodes {
   beside(namespace: string, pod: string, script: string): Promise<string>
 }
 
-export const hostedWorld = async (): Promise<HostedWorld> => {
+/** @param next whether the node has images of the next release of Kubernetes */
+export const hostedWorld = async ({ next }: { readonly next: boolean }): Promise<HostedWorld> => {
   await using stack = new AsyncDisposableStack()
-  const archives = [await clientArchive()]
+  const archives = [await clientArchive(), ...(next ? await nextArchives() : [])]
   const nodes = stack.use(await kindCluster({ suiteAlone: true, archives, enforcing: true }))
   await nodes.apply([NODE_SHELL])
   await installSuite(nodes)
@@ -82,6 +83,17 @@ const clientArchive = async (): Promise<string> => {
   const kubectl = join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl')
   const entries = { ...users({ nonroot: 65_532 }), ...(await shell()), '/bin/kubectl': { from: kubectl } }
   return ensureArchive({ name: 'kubectl', tag: CLIENT_IMAGE, entries }, console.error)
+}
+
+const nextArchives = async (): Promise<readonly string[]> => {
+  const folder = await ensureBinaries(NEXT_KUBERNETES, console.error)
+  const archives: string[] = []
+  for (const program of Object.keys(NEXT_KUBERNETES.packages)) {
+    const tag = `registry.k8s.io/${program}:${NEXT_KUBERNETES.version}`
+    const entries = { [`/usr/local/bin/${program}`]: { from: join(folder, program) }, '/tmp': { mode: 0o1777 } }
+    archives.push(await ensureArchive({ name: `next-${program}`, tag, entries }, console.error))
+  }
+  return archives
 }
 
 const clientPod = (kubeconfig: string): readonly object[] => [

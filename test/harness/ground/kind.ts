@@ -24,6 +24,7 @@ const PUBLIC_KEYS = '--output=jsonpath={.data.public\\.pem}'
 
 /** A cluster of kind in which everything is a pod, as it is delivered: Argo CD by its own manifests, Git, PostgreSQL, devices, and the suite. */
 export const kindGround: GroundProvider = {
+  containersRun: true,
   missing: () => Promise.resolve(kindClusterMissing()),
   start: async (git, { resync, overlay, application }) => {
     await using stack = new AsyncDisposableStack()

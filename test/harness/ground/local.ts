@@ -11,6 +11,7 @@ const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-schedu
 
 /** Everything as processes of this machine: Kubernetes, Argo CD, and the suite with the rights that its pods have. */
 export const localGround: GroundProvider = {
+  containersRun: false,
   missing: async () => redisMissing(),
   start: async (git, { resync }) => {
     await using stack = new AsyncDisposableStack()

@@ -26,6 +26,8 @@ export interface GroundSuite {
 }
 
 export interface GroundProvider {
+  /** Whether the containers of pods run; elsewhere kwok says so of them. */
+  readonly containersRun: boolean
   /** Why it can't be had here and what would correct that; undefined when it can. */
   missing(): Promise<string | undefined>
   /** Begins with Kubernetes and Argo CD alone. @param git what Argo CD is to read; it may have no commit yet */

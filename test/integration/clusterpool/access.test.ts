@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
@@ -156,6 +156,26 @@ test('a claim whose subjects the API server does not let in says so and is not R
   await conditionIs('Ready', { status: 'True', reason: 'Running' })
   const { spec } = await the.get.claim('mine')
   expect((await the.api.get(RoleBinding, GRANT_NAME, spec.namespace))?.subjects).toEqual([ANN])
+})
+
+test('CLAIM-13: a claim whose cluster is of a provider that is not there is not Running, until the cluster has a kubeconfig', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  await the.pool('pool', { runningCount: 1, labels: { [PROVIDER_LABEL]: 'nosuch' } })
+  await the.claim('mine', 'pool')
+  const conditionIs = (type: string, expected: object) =>
+    eventually(async () => {
+      const { status } = await the.get.claim('mine')
+      expect(status?.conditions?.find((condition) => condition.type === type)).toMatchObject(expected)
+    })
+  const message = expect.stringContaining('the provider nosuch, which its label names, has written none')
+  await conditionIs('Ready', { status: 'False', reason: 'NoKubeconfig', message })
+  await conditionIs('ClusterRunning', { status: 'False', reason: 'NoKubeconfig', message })
+  const { namespace = '' } = (await the.get.claim('mine')).spec
+  const body = { spec: { clusterMetadata: { adminKubeconfigSecretRef: { name: 'admin' } } } }
+  await the.api.patch(ClusterDeployment, { name: namespace, namespace, type: 'merge', body })
+  await conditionIs('Ready', { status: 'True', reason: 'Running' })
+  await conditionIs('ClusterRunning', { status: 'True', reason: 'Running' })
 })
 
 test('a claim whose lifetime is over goes by itself', async () => {

@@ -165,17 +165,19 @@ describe('CLAIM-11: a claim with a cluster', () => {
 })
 
 describe('CLAIM-11: a claim without a cluster', () => {
-  test('says what it waits for', async () => {
-    const pending = {
-      type: 'Pending',
-      status: 'True',
-      reason: 'NoClusters',
-      message: 'no cluster is ready: place 2',
-    } as const
-    const conditions = [{ ...pending, lastTransitionTime: '2026-01-01T00:00:00Z' }]
-    await claim('waiting', { status: { conditions } })
+  test('says what it waits for, at which place, and by which reason its pool is not Ready', async () => {
+    const lastTransitionTime = '2026-01-01T00:00:00Z'
+    const pending = { type: 'Pending', status: 'True', reason: 'NoClusters', lastTransitionTime } as const
+    const conditions = [{ ...pending, message: 'no cluster is ready: place 2 in the queue of pool pool' }]
+    await claim('waiting', { status: { queuePosition: 2, conditions } })
     expect(await refusal('waiting')).toMatchInlineSnapshot(
-      `"claim waiting has no cluster yet: NoClusters: no cluster is ready: place 2"`,
+      `"claim waiting has no cluster yet: NoClusters: no cluster is ready: place 2 in the queue of pool pool"`,
+    )
+    const message = 'waits for a cluster of the pool pool, which says QuotaExceeded'
+    const ready = { ...pending, type: 'Ready', status: 'False', message } as const
+    await claim('behind', { status: { queuePosition: 2, conditions: [ready, ...conditions] } })
+    expect(await refusal('behind')).toMatchInlineSnapshot(
+      `"claim behind has no cluster yet: NoClusters: no cluster is ready: place 2 in the queue of pool pool; waits for a cluster of the pool pool, which says QuotaExceeded"`,
     )
     await claim('new', {})
     expect(await refusal('new')).toMatchInlineSnapshot(
