@@ -9,6 +9,7 @@ import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { ARGO_NAMESPACE } from '#test/harness/argocd.ts'
 import type { GitRepository } from '#test/harness/git.ts'
@@ -143,5 +144,10 @@ export const takenAway = async (nodes: KindNodes, git: GitRepository, overlay: s
     nodes,
     git.folder,
   )
-  await kubectl('wait', '--for=delete', `namespace/${NAMESPACE}`, 'namespace/hyperfleet-tasks', PATIENCE)
+  await kubectl(
+    'wait',
+    '--for=delete',
+    ...[NAMESPACE, TASK_ACCOUNTS, TASK_WORK].map((name) => `namespace/${name}`),
+    PATIENCE,
+  )
 }

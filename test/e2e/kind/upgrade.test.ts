@@ -89,12 +89,18 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     })
   }
 
-  /** Does what a page says below a heading, in a clone. */
-  const does = async (heading: string, page = 'docs/upgrade.md'): Promise<void> => {
+  const commandsOf = async (heading: string, page = 'docs/upgrade.md'): Promise<readonly string[]> =>
+    commandsBelow(await readPage(page), heading)
+
+  /** Does what a person types, in a clone. */
+  const types = async (commands: readonly string[]): Promise<void> => {
     clone ??= await git.clone()
     await run('git', ['pull', '--quiet'], { cwd: clone })
-    await runCommands(commandsBelow(await readPage(page), heading), nodes, clone)
+    await runCommands(commands, nodes, clone)
   }
+
+  /** Does what a page says below a heading. */
+  const does = async (heading: string, page?: string): Promise<void> => types(await commandsOf(heading, page))
 
   const synced = async (commit: string): Promise<void> => {
     for (const condition of settled(APPLICATION, commit)) await nodes.cluster.kubectl('wait', ...condition, PATIENCE)
@@ -214,7 +220,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     before = await clusters()
     expect(before).toHaveLength(3)
     await does('Accounts of tasks have a namespace of their own')
+    const [beforehand = '', afterwards = ''] = await commandsOf('Adapter tasks apply nothing where Muster is')
+    await types([beforehand])
     const written = await underLoad(async () => synced(await release('This release', CHECKOUT)))
+    await types([afterwards])
     expect(await running()).toEqual(THIS)
     await validated(written)
     expect(await clusters()).toEqual(before)
@@ -228,6 +237,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     // As docs/upgrade.md has it: what the release before does not have, and what it never had Synced.
     expect(await outOfSync()).toEqual([
       'Namespace/hyperfleet-tasks',
+      'Namespace/hyperfleet-work',
       'ServiceAccount/hyperfleet-nats',
       'StatefulSet/nats',
     ])
