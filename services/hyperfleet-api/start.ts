@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
-import type { SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { createAccessControl } from './http/access-control.ts'
 import { closeServer, listenOn, urlOf } from './http/listen.ts'
@@ -9,7 +8,7 @@ import { buildOperations } from './http/operations.ts'
 import { createHealthServer, createMetricsServer } from './http/probes.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
-import { watchCertificate } from './http/tls-certificate.ts'
+import { type Certificate, watchCertificate } from './http/tls-certificate.ts'
 import { DEFAULT_REQUEST_TIMEOUTS } from './http/transport.ts'
 import type { Metrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
@@ -73,7 +72,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
 /** What checks callers and encrypts, each when an option asks for it. */
 interface Protection {
   readonly authenticator: Awaited<ReturnType<typeof openAuthenticator>>
-  readonly certificate: SecureContextOptions | undefined
+  readonly certificate: Certificate | undefined
 }
 
 const buildServer = (
@@ -114,7 +113,7 @@ interface Serving {
   readonly server: FastifyInstance
   readonly service: Service
   readonly metrics: Metrics
-  readonly certificate: SecureContextOptions | undefined
+  readonly certificate: Certificate | undefined
   readonly stopping: AbortController
 }
 
@@ -133,7 +132,7 @@ const serve = async (
   closers.push(() => closeServer(server))
   await server.listen({ host: listen.host ?? '::', port: listen.port })
   if (tls !== undefined && certificate !== undefined)
-    closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log))
+    closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log, service.clock))
   closers.push(async () => stopping.abort())
   closers.push(async () => {
     notReady.abort()

@@ -9,6 +9,7 @@ import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
 import { imageOf } from '#hack/image/build.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { ARGO_NAMESPACE } from '#test/harness/argocd.ts'
 import type { GitRepository } from '#test/harness/git.ts'
@@ -103,10 +104,21 @@ export const installedByThePage = async (nodes: KindNodes): Promise<string> => {
   return checkout
 }
 
-/** Commits an overlay of a checkout, and of those that it stands on what the checkout has changed. @param more patches at its end, as YAML */
-export const commitOverlay = async (git: GitRepository, checkout: string, name: string, more = ''): Promise<string> => {
+/**
+ * Commits an overlay of a checkout.
+ * @param more patches at its end, as YAML @param changed overlays that it stands on, and that the checkout has changed: others stay as
+ * they are in Git
+ */
+export const commitOverlay = async (
+  git: GitRepository,
+  checkout: string,
+  name: string,
+  more: string,
+  changed: readonly string[] = [],
+): Promise<string> => {
   const overlays = 'kustomize/overlays'
-  await cp(join(checkout, overlays), join(git.folder, overlays), { recursive: true })
+  for (const folder of [name, ...changed])
+    await cp(join(checkout, overlays, folder), join(git.folder, overlays, folder), { recursive: true })
   const list = join(overlays, name, 'kustomization.yaml')
   return git.commit(`The overlay ${name}`, { [list]: (await readFile(join(git.folder, list), 'utf8')) + more })
 }
@@ -143,5 +155,10 @@ export const takenAway = async (nodes: KindNodes, git: GitRepository, overlay: s
     nodes,
     git.folder,
   )
-  await kubectl('wait', '--for=delete', `namespace/${NAMESPACE}`, 'namespace/hyperfleet-tasks', PATIENCE)
+  await kubectl(
+    'wait',
+    '--for=delete',
+    ...[NAMESPACE, TASK_ACCOUNTS, TASK_WORK].map((name) => `namespace/${name}`),
+    PATIENCE,
+  )
 }

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { certificateFor } from '#test/harness/certificates.ts'
+import { manualClock } from '#test/harness/index.ts'
+import { recorder } from '#test/harness/log.ts'
 import { serve } from './support.ts'
 
 const folderOfTest = async () => {
@@ -42,7 +44,7 @@ const get = (url: string, ca: string | string[], client?: { cert: string; key: s
 test('with a certificate the API serves HTTPS, takes a new one from its files, and keeps the old one while they don’t fit', async () => {
   const folder = await folderOfTest()
   const [first, second] = [await certificateFor('first'), await certificateFor('second')]
-  const tls = { ...(await files(folder, 'tls', first)), reloadEvery: 20 }
+  const tls = { ...(await files(folder, 'tls', first)), reloadInterval: 20 }
   const api = await serve({ tls })
   expect(api.url).toMatch(/^https:/)
   expect(await get(api.url, first.cert)).toEqual({ status: 200, subject: 'first' })
@@ -51,6 +53,26 @@ test('with a certificate the API serves HTTPS, takes a new one from its files, a
   await writeFile(tls.keyFile, second.key)
   const both = [first.cert, second.cert]
   await vi.waitUntil(async () => (await get(api.url, both)).subject === 'second', { timeout: 30_000, interval: 20 })
+})
+
+// API-159
+test('the log says once that a certificate expires within a week, and once that it has expired', async () => {
+  const clock = manualClock(new Date().toISOString())
+  const lines: string[] = []
+  const tls = { ...(await files(await folderOfTest(), 'tls', await certificateFor('old'))), reloadInterval: 5 }
+  await serve({ tls, log: recorder(lines) }, clock)
+  const said = () => lines.filter((line) => line.includes('expire')).map((line) => line.split(':')[0])
+  const SOON = 'warn the certificate expires soon'
+  expect(said()).toEqual([SOON])
+  await clock.advance('48h')
+  await vi.waitUntil(() => said().length > 1, { timeout: 30_000, interval: 5 })
+  // A new one is judged anew.
+  const { cert, key } = await certificateFor('new')
+  await writeFile(tls.keyFile, key)
+  await writeFile(tls.certFile, cert)
+  await vi.waitUntil(() => said().length > 2, { timeout: 30_000, interval: 5 })
+  const EXPIRED = 'warn the certificate has expired, and callers refuse it'
+  expect(said()).toEqual([SOON, EXPIRED, EXPIRED])
 })
 
 test('with a client CA only those connect who have a certificate of it', async () => {
