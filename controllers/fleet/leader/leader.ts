@@ -8,6 +8,7 @@
  */
 
 import type { HeldDeletions, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isConflict, isNotFound } from '#operator/client/errors.ts'
@@ -56,6 +57,8 @@ const TICK_MS = 1_000
 const MAX_CONCURRENT_REQUESTS = 8
 /** Devices a tick: the first time there are thousands, and others want to be served as well. */
 const MAX_DEVICES_PER_TICK = 500
+/** Deployments with an event about what is held of them; the message names as many. */
+const MAX_WARNED = 5
 /** Milliseconds after which keys are looked at again that wait for a person, or that turned out to be needed. */
 const COLLECT_RETRY_INTERVAL_MS = 5_000
 /** Milliseconds that NATS may be away before it is written into every status: a restart of a server is over sooner. */
@@ -198,11 +201,28 @@ export class Leader {
     }
   }
 
-  async #warnOfBrake({ release, message }: HeldDeletions): Promise<void> {
-    const { api, lease, events, log } = this.#options
+  async #warnOfBrake({ release, message, keys }: HeldDeletions): Promise<void> {
+    const { api, lease, events, log, deployments } = this.#options
     const found = await api.get(LEASES, lease.name, lease.namespace)
     if (found !== undefined) events.about(found).warning('OrphansHeld', message)
+    // A person whose slip it was looks at the Deployment, which is Ready: it has all that it asks for. FLEET-108.
+    const there = deploymentsOf(keys).flatMap((key) => deployments.object(key) ?? [])
+    for (const object of there.slice(0, MAX_WARNED))
+      events
+        .about(object)
+        .warning('OrphansHeld', `an annotation of the Lease ${lease.namespace}/${lease.name} releases this: ${message}`)
     if (release !== this.#warnedOf) log.warn(`fleet: ${message}`, { lease: `${lease.namespace}/${lease.name}` })
     this.#warnedOf = release
   }
 }
+
+/** Each as namespace/name, those with most keys first. */
+const deploymentsOf = (keys: HeldDeletions['keys']): readonly string[] =>
+  [
+    ...Map.groupBy(keys, ({ key }) => {
+      const { namespace, deployment } = parsePlacementKey(key)
+      return `${namespace}/${deployment}`
+    }),
+  ]
+    .toSorted(([, { length: one }], [, { length: other }]) => other - one)
+    .map(([deployment]) => deployment)

@@ -222,7 +222,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
 }
 
 /** Of the fleet's brake. */
-const EVENTS = '/apis/events.k8s.io/v1/events?fieldSelector=reason=OrphansHeld'
+const EVENTS = '/apis/events.k8s.io/v1/events?fieldSelector=reason=OrphansHeld,regarding.kind=Lease'
 
 /** On the Lease that they regard. */
 const FLEET_RELEASE = 'fleet.nationtech.io/release-deletions'

@@ -43,22 +43,31 @@ const free = () => world.until(() => expect(operator.view.recovery().brake).toBe
 const select = (ring: string) =>
   world.change('web', { spec: { targetSelector: { matchLabels: { ring, world: world.namespace } } } })
 
-// FLEET-61
+/** Kinds of the objects that events about the brake are of, when their note has what releases it. */
+const warned = async (release: string): Promise<readonly string[]> => {
+  const path = `/apis/events.k8s.io/v1/namespaces/${world.namespace}/events`
+  const { items } = await world.plane.rest<{ readonly items: readonly BrakeEvent[] }>('GET', path)
+  return items
+    .flatMap(({ reason, note, regarding }) =>
+      reason === 'OrphansHeld' && note?.includes(release) ? [regarding.kind] : [],
+    )
+    .toSorted()
+}
+
+interface BrakeEvent {
+  readonly reason?: string
+  readonly note?: string
+  readonly regarding: { readonly kind: string }
+}
+
+// FLEET-61, FLEET-108
 test('inferred_deletions_are_held: a selector that matches nothing any more stops no program, and says what it would do', async () => {
   const [before, revision] = [await keys(), await world.revision('fleet-desired')]
   await select('al')
   const brake = await held()
   expect(brake.keys.map(({ key }) => key).toSorted()).toEqual(before)
   expect(brake.message).toContain(`${world.namespace}/web on ${MANY} devices (it no longer selects them)`)
-  await world.until(async () => {
-    const { items } = (await world.plane.rest(
-      'GET',
-      `/apis/events.k8s.io/v1/namespaces/${world.namespace}/events`,
-    )) as {
-      items: readonly { reason?: string; note?: string }[]
-    }
-    expect(items.find(({ reason }) => reason === 'OrphansHeld')?.note).toContain(brake.release)
-  })
+  await world.until(async () => expect(await warned(brake.release)).toEqual(['Deployment', 'Lease']))
   expect(await keys()).toEqual(before)
 
   await select('all')
