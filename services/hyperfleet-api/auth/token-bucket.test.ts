@@ -14,12 +14,24 @@ test('after a rest a burst is taken at once, and then each request waits for its
   expect(limit.take('a', at(100))).toBe(100)
 })
 
+test('a burst is taken at once at any rate', () => {
+  const settings = fc.record({ rate: fc.integer({ min: 1, max: 1_000 }), burst: fc.integer({ min: 1, max: 20 }) })
+  fc.assert(
+    fc.property(settings, fc.constantFrom(0, 1_795_000_000_000), (limits, start) => {
+      const limit = createRateLimiter(limits)
+      const burst = Array.from({ length: limits.burst }, () => limit.take('a', at(start)))
+      expect(burst).toEqual(burst.map(() => 0))
+    }),
+  )
+})
+
 test('a caller that waits as long as it is told gets in', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 50 })
+  const limits = fc.record({ rate: fc.integer({ min: 1, max: 1_000 }), burst: fc.integer({ min: 1, max: 20 }) })
   fc.assert(
-    fc.property(arrivals, (pauses) => {
-      const limit = createRateLimiter(LIMIT)
-      let now = 0
+    fc.property(arrivals, limits, fc.constantFrom(0, 1_795_000_000_000), (pauses, settings, start) => {
+      const limit = createRateLimiter(settings)
+      let now = start
       for (const pause of pauses) {
         now += pause
         const wait = limit.take('a', at(now))
@@ -28,6 +40,7 @@ test('a caller that waits as long as it is told gets in', () => {
         expect(limit.take('a', at(now))).toBe(0)
       }
     }),
+    { examples: [[[0, 0, 0, 0, 0, 8], LIMIT, 0]] },
   )
 })
 

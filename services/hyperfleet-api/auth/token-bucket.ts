@@ -12,6 +12,9 @@ interface Bucket {
   readonly at: number
 }
 
+/** More than sums of shares of a token are rounded by, or a caller that waited as long as it was told would have to wait again. */
+const ROUNDING = 1e-9
+
 /** Takes one token, or says how many milliseconds are left until there is one. */
 const takeToken = (
   bucket: Bucket | undefined,
@@ -22,7 +25,7 @@ const takeToken = (
   const at = Math.max(now, bucket?.at ?? now)
   const refilled = bucket === undefined ? burst : bucket.tokens + ((at - bucket.at) / 1000) * rate
   const tokens = Math.min(burst, refilled)
-  return tokens >= 1
+  return tokens >= 1 - ROUNDING
     ? { bucket: { tokens: tokens - 1, at }, wait: 0 }
     : { bucket: { tokens, at }, wait: Math.ceil(((1 - tokens) / rate) * 1000) }
 }
