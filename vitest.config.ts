@@ -11,7 +11,7 @@ const ON_KIND = [
   'test/integration/docker/private.test.ts',
 ]
 
-/** What stands on Go programs that a whole run builds beside its other tests. */
+/** What stands on Go programs that a whole run builds beside the tests of its first part. */
 const BUILT_LATER = ['test/integration/providers/cluster-api.test.ts']
 
 /** From commit to workload: with processes of this machine, or on kind. */
@@ -62,7 +62,8 @@ export default defineConfig({
           include: [...ON_KIND, ...BUILT_LATER, ...GITOPS],
           env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/global.ts'],
-          // Each file has a cluster of its own, with the suite as pods, and other tests run beside it.
+          // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are
+          // restarted and nothing comes to its end.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

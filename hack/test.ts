@@ -47,7 +47,7 @@ const wants = (parts: RegExp): boolean => filter.length === 0 || filter.some((pa
 /** Whether a Docker engine of its own and a kind cluster in it are needed. */
 const onKind = wants(/kind|docker|conformance|argocd/)
 
-/** Minutes of building that only tests on kind need: it is done beside all others. */
+/** Minutes of building that only the second part of a whole run needs: it is done beside the tests of the first. */
 const laterBuilds: Preparation['builds'] = [
   ...(onKind
     ? [
@@ -94,15 +94,15 @@ const prepareServers = () =>
     if (install) await ensureInstalled(preparation.installs, say)
   })
 
-const prepareKind = () =>
-  attempt('preparing kind', async () => {
+const prepareSecondPart = () =>
+  attempt('preparing the second part', async () => {
     for (const { set } of laterBuilds) await ensureBinaries(set, say)
     if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
   })
 
 const unprepared = [...(await prepareServers())]
-const preparingKind = prepareKind()
-const kindIsReady = async (): Promise<void> => void unprepared.push(...(await preparingKind))
+const preparingSecondPart = prepareSecondPart()
+const secondPartIsReady = async (): Promise<void> => void unprepared.push(...(await preparingSecondPart))
 const failedChecks = await runChecks(say)
 const {
   tally: tests,
@@ -113,8 +113,8 @@ const {
     filter,
     options,
     parts: everything
-      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: kindIsReady }]
-      : [{ projects: [], ready: kindIsReady }],
+      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: secondPartIsReady }]
+      : [{ projects: [], ready: secondPartIsReady }],
     // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,
     ...(changedSince !== undefined && {

@@ -1,12 +1,11 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
+import { type CliOptions, createVitest, type TestSpecification, TestsNotFoundError, type Vitest } from 'vitest/node'
 import { readDurations, writeDurations } from './durations.ts'
-import { NEVER_ENDED, type PartOutcome, type PartSelection, runPart, type Select } from './part.ts'
 import { processCosts } from './process-costs.ts'
-import type { FileCost, RunCost } from './profile.ts'
+import type { RunCost } from './profile.ts'
+import { type Counted, type CountingReporter, countingReporter } from './reporter.ts'
 import { type RunReporter, runReporter } from './run-reporter.ts'
-import { type Tally, total } from './tally.ts'
+import { showProgress } from './show-progress.ts'
+import { afterSecondTries, secondTries, type Tally, total } from './tally.ts'
 
 /** What a run of tests came to, what failed in it only once, and what it took. */
 export interface RunEnd {
@@ -15,55 +14,61 @@ export interface RunEnd {
   readonly cost: RunCost
 }
 
-/** Tests that run together, at the same time as other parts. */
-export interface TestPart extends Pick<PartSelection, 'projects'> {
+/** Tests that run together. */
+export interface TestPart {
+  /** Projects of vitest's configuration; none for those that the options name. */
+  readonly projects: readonly string[]
   /** Settles when all is done that can be done for the part to have what it needs; its tests say what they lack. */
   ready?(): Promise<void>
 }
 
 /** Which tests to run. */
-export interface TestSelection extends Omit<PartSelection, 'projects'> {
-  /** The first runs in this process, each other one in a process of its own. One that has all when undefined. */
-  readonly parts?: readonly [TestPart, ...TestPart[]]
-  /** Of the first part. */
-  readonly select?: Select
+export interface TestSelection {
+  /** One after the other: the servers that one shares have stopped before the next begins. One that has all when undefined. */
+  readonly parts?: readonly TestPart[]
+  /** Parts of files' paths; all files when empty. */
+  readonly filter: readonly string[]
+  /** vitest's. */
+  readonly options: CliOptions
+  /** Whether files that fail, should they be few, run a second time when all others have ended. */
+  readonly again: boolean
+  /** Of the files that fit the filter, those to run; all when undefined. @param vitest knows what imports what */
+  select?(vitest: Vitest, files: readonly TestSpecification[]): Promise<readonly TestSpecification[]>
 }
 
-/** What a part came to, and what its files took. */
-export interface PartEnd {
-  readonly outcome: PartOutcome
-  readonly files: readonly FileCost[]
+type Outcome = Pick<RunEnd, 'tally' | 'unsteady'>
+
+const NEVER_ENDED: Outcome = {
+  tally: { passed: 0, failed: ['the test run did not come to its end'], skipped: [] },
+  unsteady: [],
 }
 
 /** Milliseconds between two looks at what processes cost. */
 const LOOK_EVERY = 2_000
 
-const EVERYTHING: readonly [TestPart] = [{ projects: [] }]
+const EVERYTHING: readonly TestPart[] = [{ projects: [] }]
 
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
 export const runTests = async (selection: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
-  const { parts: [here, ...elsewhere] = EVERYTHING, select, ...rest } = selection
   const startedAt = performance.now()
-  // vitest and what its tests share change it.
-  const env = { ...process.env }
   const timing = runReporter(readDurations())
   const processes = processCosts()
   const looking = setInterval(processes.look, LOOK_EVERY)
-  const ends = await Promise.all([
-    runHere(here, { ...rest, select }, timing, say),
-    ...elsewhere.map((part) => runElsewhere(part, rest, env, say)),
-  ])
+  const outcomes: Outcome[] = []
+  for (const { projects, ready } of selection.parts ?? EVERYTHING) {
+    await ready?.()
+    outcomes.push(await runPart(selection, projects, timing, say))
+  }
   processes.look()
   clearInterval(looking)
-  const files = ends.flatMap((end) => end.files)
   // A part of a file says nothing of how long the file takes.
   const whole = selection.options.testNamePattern === undefined
-  if (whole) writeDurations(Object.fromEntries(files.map(({ file, seconds }) => [file, seconds])))
+  if (whole) writeDurations(Object.fromEntries(timing.costs().map(({ file, seconds }) => [file, seconds])))
   return {
-    tally: total(ends.map(({ outcome }) => outcome.tally)),
-    unsteady: ends.flatMap(({ outcome }) => outcome.unsteady),
+    tally: total(outcomes.map(({ tally }) => tally)),
+    unsteady: outcomes.flatMap(({ unsteady }) => unsteady),
     cost: {
-      files,
+      files: timing.costs(),
       programs: processes.programs(),
       total: processes.total(),
       seconds: (performance.now() - startedAt) / 1000,
@@ -71,40 +76,67 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
   }
 }
 
-const runHere = async (
-  { projects, ready }: TestPart,
-  rest: Omit<TestSelection, 'parts'>,
+const runPart = async (
+  selection: TestSelection,
+  projects: readonly string[],
   timing: RunReporter,
   say: (line: string) => void,
-): Promise<PartEnd> => {
-  await ready?.()
-  const outcome = await runPart({ ...rest, projects }, timing, say)
-  return { outcome, files: timing.costs() }
+): Promise<Outcome> => {
+  const counting = countingReporter()
+  const vitest = await createVitest('test', {
+    ...selection.options,
+    ...(projects.length > 0 && { project: [...projects] }),
+    watch: false,
+    // Its summary would be a second live line.
+    reporters: [['default', { summary: false }], counting, timing],
+  })
+  const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
+  // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
+  process.exitCode = 0
+  await vitest.close()
+  const foundAtTheEnd = process.exitCode !== 0
+  return {
+    tally: foundAtTheEnd ? { ...tally, failed: [...tally.failed, 'the end of the run: see above'] } : tally,
+    unsteady,
+  }
 }
 
-/** In a process of its own: vitest's settings of one part, such as the environment, are not for the other. */
-const runElsewhere = async (
-  { projects, ready }: TestPart,
-  rest: Omit<PartSelection, 'projects'>,
-  env: NodeJS.ProcessEnv,
+const runs = async (
+  vitest: Vitest,
+  reporter: CountingReporter,
+  timing: RunReporter,
+  { filter, again, select }: TestSelection,
   say: (line: string) => void,
-): Promise<PartEnd> => {
-  await ready?.()
-  const part = fork(join(import.meta.dirname, 'part-process.ts'), {
-    env,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  // By way of our own streams, whose last line may be a live one.
-  part.stdout?.on('data', (chunk) => void process.stdout.write(chunk))
-  part.stderr?.on('data', (chunk) => void process.stderr.write(chunk))
-  let end: PartEnd | undefined
-  part.on('message', (message) => {
-    end = message as PartEnd
-  })
-  part.send({ ...rest, projects } satisfies PartSelection)
-  const [code, signal] = await once(part, 'close')
-  if (end === undefined)
-    say(`The process of ${projects.join(', ')} ended before its tests (${signal ?? `exit ${code}`}).`)
-  return end ?? { outcome: NEVER_ENDED, files: [] }
+): Promise<Outcome> => {
+  using _progress = showProgress(timing.progress, say)
+  try {
+    if (select === undefined) {
+      await vitest.start([...filter])
+    } else {
+      const files = await select(vitest, await vitest.globTestSpecifications([...filter]))
+      if (files.length === 0) return { tally: total([]), unsteady: [] }
+      // What `start` does before it runs.
+      await vitest.standalone()
+      await vitest.runTestSpecifications([...files])
+    }
+    const first = reporter.counted()
+    if (first === undefined) return NEVER_ENDED
+    const files = again ? secondTries(first.files) : []
+    if (files.length === 0) return endOf(first)
+    say(`A second try, now that all others have ended: ${files.join(' ')}`)
+    process.exitCode = 0
+    const modules = first.modules.filter(({ relativeModuleId }) => files.includes(relativeModuleId))
+    await vitest.runTestSpecifications(modules.map((module) => module.toTestSpecification()))
+    return endOf(first, reporter.counted())
+  } catch (error) {
+    // That one vitest has told already, with the patterns it went by.
+    if (!(error instanceof TestsNotFoundError)) vitest.logger.printError(error, { fullStack: true })
+    return NEVER_ENDED
+  }
+}
+
+const endOf = (first: Counted, second?: Counted): Outcome => {
+  const { files, unsteady } = afterSecondTries(first.files, second?.files ?? [])
+  const outside = [...first.outside, ...(second?.outside ?? [])]
+  return { tally: total([{ passed: 0, failed: outside, skipped: [] }, ...files]), unsteady }
 }
