@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { programName } from './program-name.ts'
 
 /** What the processes of one program cost. */
@@ -14,8 +15,11 @@ export interface ProcessCosts {
   look(): void
   /** The most expensive first. Empty where there is no /proc. */
   programs(): readonly ProgramCost[]
-  /** Core-seconds since the begin, of ours and of every process that we started and that ended, with those that they started. */
-  total(): number
+  /**
+   * Core-seconds since the begin in which the machine's processors were busy, also with what is not ours: what ends in a container, or
+   * has left its parent, is in no count of ours.
+   */
+  busy(): number
 }
 
 interface Seen {
@@ -41,11 +45,7 @@ export const processCosts = (): ProcessCosts => {
   const seen = new Map<string, Seen>()
   // A process whose parent ended belongs to init then, but it is still one of ours.
   const ours = new Set<string>()
-  const ticksSoFar = (): number => {
-    const own = readStat(process.pid)
-    return own === undefined ? 0 : own.ticks + own.endedTicks
-  }
-  const before = ticksSoFar()
+  const before = busySeconds()
   return {
     look: () => {
       const stats = new Map(allProcesses().map((stat) => [stat.pid, stat]))
@@ -75,7 +75,7 @@ export const processCosts = (): ProcessCosts => {
         }))
         .toSorted((a, b) => b.coreSeconds - a.coreSeconds)
     },
-    total: () => (ticksSoFar() - before) / TICKS_PER_SECOND,
+    busy: () => busySeconds() - before,
   }
 }
 
@@ -119,3 +119,7 @@ const commandLine = (pid: number): readonly string[] => {
     return []
   }
 }
+
+/** Of all processors since the machine began, in seconds. */
+const busySeconds = (): number =>
+  cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0) / 1000

@@ -15,8 +15,10 @@ export interface FileCost {
 export interface RunCost {
   readonly files: readonly FileCost[]
   readonly programs: readonly ProgramCost[]
-  /** Core-seconds of everything, short-lived programs included. */
-  readonly total: number
+  /** Core-seconds in which the machine's processors were busy. */
+  readonly busy: number
+  /** How many processors it has. */
+  readonly cores: number
   /** From the first file's begin to the last one's end. */
   readonly seconds: number
 }
@@ -31,16 +33,16 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 const round = (seconds: number): string => seconds.toFixed(seconds < 10 ? 1 : 0)
 
 /** The most expensive files and programs, and what files spent their time with, as lines for people. */
-export const describeProfile = ({ files, programs, total, seconds }: RunCost): readonly string[] => {
+export const describeProfile = ({ files, programs, busy, cores, seconds }: RunCost): readonly string[] => {
   const known = files.filter(({ cost }) => cost !== undefined)
   const all = sum(known.map((file) => file.seconds))
   const loading = sum(known.map((file) => file.loading))
   // More cores than one may work for a file: then nothing was waited for.
   const waited = sum(known.map((file) => Math.max(0, file.seconds - coreSecondsOf(file))))
   const named = sum(programs.map(({ coreSeconds }) => coreSeconds))
-  const others = Math.max(0, total - named)
+  const others = Math.max(0, busy - named)
   return [
-    `${round(total / 60)} core-minutes in ${round(seconds / 60)} minutes; of ${round(all)} s in ${known.length} files, ${round(loading)} s went by while modules were loaded, ${round(waited)} s without work of the file's own processes`,
+    `in ${round(seconds / 60)} minutes the machine was busy for ${round(busy / 60)} of ${round((cores * seconds) / 60)} core-minutes; of ${round(all)} s in ${known.length} files, ${round(loading)} s went by while modules were loaded, ${round(waited)} s without work of the file's own processes`,
     'core-seconds by program:',
     ...programs
       .filter(({ coreSeconds }) => coreSeconds >= 0.05)
@@ -49,7 +51,7 @@ export const describeProfile = ({ files, programs, total, seconds }: RunCost): r
         ({ name, processes, coreSeconds }) =>
           `${round(coreSeconds).padStart(8)}  ${name}${processes > 1 ? ` (${processes} processes, ${round(coreSeconds / processes)} each)` : ''}`,
       ),
-    `${round(others).padStart(8)}  programs that ended between two looks`,
+    `${round(others).padStart(8)}  programs that ended between two looks, and what is not ours`,
     `the ${Math.min(FILES, known.length)} most expensive files: core-seconds (of its process + of those it started), seconds`,
     ...known
       .toSorted((a, b) => coreSecondsOf(b) - coreSecondsOf(a))

@@ -14,7 +14,7 @@ import { runTests } from ${JSON.stringify(join(import.meta.dirname, 'run.ts'))}
 const PRINT = `
 const files = end.cost.files.map(({ file }) => file)
 const { tally: { failed, passed }, cost } = end
-console.log(JSON.stringify({ failed, passed, files, measured: cost.total > 0 }))
+console.log(JSON.stringify({ failed, passed, files, measured: cost.busy > 0 }))
 process.exit()
 `
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { type CliOptions, createVitest, type TestSpecification, TestsNotFoundError, type Vitest } from 'vitest/node'
 import { readDurations, writeDurations } from './durations.ts'
 import { processCosts } from './process-costs.ts'
@@ -70,7 +71,8 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
     cost: {
       files: timing.costs(),
       programs: processes.programs(),
-      total: processes.total(),
+      busy: processes.busy(),
+      cores: availableParallelism(),
       seconds: (performance.now() - startedAt) / 1000,
     },
   }
