@@ -5,7 +5,6 @@ import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentin
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { freePort } from '#hack/process/ports.ts'
 import type { KubeObject } from '#operator/index.ts'
 import type { GroundSuite } from '#test/harness/ground/provider.ts'
 import { REPOSITORY, readPage } from '#test/integration/docs/page.ts'
@@ -109,14 +108,23 @@ spec:
     await world.install()
   })
 
-  test('a commit that adds a shard is Progressing until its Sentinel reads the API', {
+  test('a commit that adds a shard of another API is Degraded with words that say what to do, and Healthy with that of its Sentinel', {
     timeout: 400_000,
   }, async () => {
     suite = await world.suite({ managers: ['sentinels'] })
-    const nobody = shard('north', '10s', `http://127.0.0.1:${await freePort()}`)
-    const commit = await world.git.commit('Add a shard', { ...nobody, ...list('north') })
-    await world.applied(declared(SHARD), commit)
-    expect((await world.application(declared(SHARD)))?.health?.status).toBe('Progressing')
+    await world.git.commit('Add a shard', { ...shard('north', '10s', 'http://127.0.0.1:1'), ...list('north') })
+    await expect
+      .poll(async () => (await world.application(declared(SHARD)))?.health, PATIENCE)
+      .toMatchObject({
+        status: 'Degraded',
+      })
+    expect((await live('north')).status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Stalled',
+        status: 'True',
+        message: expect.stringContaining('--sentinel-http-targets'),
+      }),
+    )
     await world.healthy(declared(SHARD), await world.git.commit('Where the API is', shard('north', '10s')))
     await world.cluster.kubectl('wait', '--for=condition=Ready', 'sentinelconfig/north', `--namespace=${NAMESPACE}`)
   })
