@@ -29,6 +29,7 @@ export const LINES = {
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
   clusterPods: { role: 'task author', mustNot: 'run a pod with what its node has, beside a cluster' },
   providerRights: { role: 'task author', mustNot: 'have a provider hand its rights on, or change what the pool made' },
+  workTraffic: { role: 'task author', mustNot: 'reach anything from hyperfleet-work that no overlay opens' },
   taskPlaces: { role: 'task author', mustNot: 'apply anything where Muster is' },
   poolBindings: { role: 'program in a pod of Muster', mustNot: 'let anyone in by the rights of a provider' },
   adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },

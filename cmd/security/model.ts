@@ -10,6 +10,9 @@ export const NAMESPACE = 'hyperfleet-system'
 /** Where the accounts are that adapter tasks act as: policies name it, too. */
 export const TASK_ACCOUNTS_NAMESPACE = 'hyperfleet-tasks'
 
+/** Where tasks make pods of what has no namespace of its own. */
+export const WORK_NAMESPACE = 'hyperfleet-work'
+
 /** Where the account of the API's administrator is, with components/api-admin. */
 export const ADMIN_NAMESPACE = 'hyperfleet-admin'
 
@@ -112,7 +115,7 @@ export interface GroupKind {
   readonly kind: string
 }
 
-/** What is read of a cluster: Muster's namespace and those that pools made; of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts. */
+/** What is read of a cluster: Muster's namespace and those that pools made; of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts, network policies also where tasks make pods. */
 export interface Objects {
   readonly Namespace: readonly Namespace[]
   readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]
@@ -180,6 +183,12 @@ export const defineCheck = <K extends KindName>(
 /** Those of all objects of an install's parts that are of one kind. */
 export const shippedOf = <K extends KindName>(parts: readonly Part[], kind: K): readonly Objects[K][number][] =>
   parts.flatMap(({ objects }) => objects[kind] as readonly Objects[K][number][])
+
+/** Whether an object is in a namespace: manifests leave Muster's own to their kustomization. */
+export const isIn =
+  (place: string) =>
+  ({ metadata: { namespace = NAMESPACE } }: { readonly metadata: { readonly namespace?: string } }): boolean =>
+    namespace === place
 
 /** A name of ours in messages: `Role hyperfleet-system/x`. */
 export const nameOf = (kind: string, { namespace, name }: { readonly namespace?: string; readonly name: string }) =>

@@ -5,7 +5,14 @@ import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import { defineResource, type KubeObject, type Resource } from '#operator/model/resource.ts'
-import { ADMIN_NAMESPACE, type KindName, NAMESPACE, type Observed, TASK_ACCOUNTS_NAMESPACE } from './model.ts'
+import {
+  ADMIN_NAMESPACE,
+  type KindName,
+  NAMESPACE,
+  type Observed,
+  TASK_ACCOUNTS_NAMESPACE,
+  WORK_NAMESPACE,
+} from './model.ts'
 
 const ofKubernetes = (group: string, kind: string, plural: string, scope: Resource['scope'] = 'Namespaced') =>
   defineResource<undefined>({ group, version: 'v1', kind, plural, scope, subresources: [] }) as Resource
@@ -52,7 +59,14 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
 /** Wherever they are: Argo CD has a namespace of its own, claims those of their teams, and devices none. */
 const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim', 'Device']
 
-const RIGHTS: readonly KindName[] = ['Role', 'RoleBinding']
+const OF_RIGHTS = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE]
+
+/** Others are read in Muster's namespace alone. */
+const PLACES: Partial<Readonly<Record<KindName, readonly string[]>>> = {
+  Role: OF_RIGHTS,
+  RoleBinding: OF_RIGHTS,
+  NetworkPolicy: [NAMESPACE, WORK_NAMESPACE],
+}
 
 /** Lists every kind that a check reads. A kind that is not installed has no objects. @throws ApiError for other answers than 403 and 404, NetworkError */
 export const observe = async (api: Api): Promise<Observed> => {
@@ -70,8 +84,9 @@ const readAll = async (api: Api, kind: KindName): Promise<readonly KubeObject[] 
       return found === undefined ? ofClusters : [found, ...ofClusters]
     }
     if (EVERYWHERE.includes(kind)) return await Array.fromAsync(api.list(KINDS[kind], {}))
-    const places = RIGHTS.includes(kind) ? [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE] : [NAMESPACE]
-    const lists = places.map((namespace) => Array.fromAsync(api.list(KINDS[kind], { namespace })))
+    const lists = (PLACES[kind] ?? [NAMESPACE]).map((namespace) =>
+      Array.fromAsync(api.list(KINDS[kind], { namespace })),
+    )
     return (await Promise.all(lists)).flat()
   } catch (error) {
     if (isNotFound(error)) return []

@@ -104,20 +104,25 @@ describe('rights', () => {
   })
 
   describe('SECURITY-18: the rights of a provider, beside its clusters', () => {
-    const of = (rules: readonly Rule[], name = 'acme') => {
+    const of = (
+      rules: readonly Rule[],
+      { name = 'acme', provider = 'acme', account = 'hyperfleet-tasks/cluster-acme' } = {},
+    ) => {
       const bind = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }
       const pools = { kind: 'ServiceAccount', name: 'hyperfleet-clusterpool', namespace: NAMESPACE }
       const given = bound([{ ...bind, resourceNames: ['acme'] }], pools)
       const metadata = {
         name,
-        labels: { 'muster.dev/provider': 'acme' },
-        annotations: { 'muster.dev/provider-account': 'hyperfleet-tasks/cluster-acme' },
+        labels: { 'muster.dev/provider': provider },
+        annotations: { 'muster.dev/provider-account': account },
       }
       return { ...given, ClusterRole: [...given.ClusterRole, { metadata, rules }] }
     }
     const report = (...given: Parameters<typeof of>) => found('rights-providers', of(...given))
     const START = 'ClusterRole acme: beside the clusters of acme, system:serviceaccount:hyperfleet-tasks:cluster-acme'
     const RBAC = ['rbac.authorization.k8s.io']
+    const HIVE = ['hive.openshift.io']
+    const binds: Rule = { apiGroups: RBAC, resources: ['rolebindings'], verbs: ['create'] }
 
     test.each<[Rule, string]>([
       [{ apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }, 'has * in a rule'],
@@ -132,16 +137,42 @@ describe('rights', () => {
         'may create serviceaccounts/token',
       ],
       [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }, 'may impersonate users'],
+      [
+        { apiGroups: [''], resources: ['pods/proxy', 'services/proxy'], verbs: ['get'] },
+        'may get pods/proxy; get services/proxy',
+      ],
+      [{ apiGroups: HIVE, resources: ['clusterdeployments'], verbs: ['get', 'patch'] }, 'may patch clusterdeployments'],
+      ...['assignment', 'finalizers', 'status'].map((part): [Rule, string] => [
+        { apiGroups: HIVE, resources: [`clusterdeployments/${part}`], verbs: ['update'] },
+        `may update clusterdeployments/${part}`,
+      ]),
     ])('%j is a finding', (rule, what) => {
       expect(report([rule])).toEqual([`${START} ${what}`])
     })
 
-    test('what its task makes is none, nor what is shipped, nor what pools may not bind', () => {
+    test('what its task makes is none, nor what is shipped', () => {
       const jobs: Rule = { apiGroups: ['batch'], resources: ['jobs'], verbs: ['create', 'patch', 'delete'] }
       expect(report([SECRETS, jobs])).toEqual([])
-      const binds: Rule = { apiGroups: RBAC, resources: ['rolebindings'], verbs: ['create'] }
       expect(found('rights-providers', of([binds]), { shipped: of([binds]) })).toEqual([])
-      expect(report([binds], 'another')).toEqual([])
+    })
+
+    test('it is one without the verb bind, too: pools bind what they have themselves', () => {
+      expect(report([binds], { name: 'another' })).toHaveLength(1)
+    })
+
+    test('SECURITY-19: what is shipped is one where it lets in another account, which no policy holds, or beside other clusters', () => {
+      for (const rules of [[binds], [SECRETS]]) {
+        const against = (more: object) => found('rights-providers', of(rules, more), { shipped: of(rules) })
+        expect(against({ account: 'hyperfleet-tasks/other' })).toEqual([
+          'ClusterRole acme: beside the clusters of acme, system:serviceaccount:hyperfleet-tasks:other has what system:serviceaccount:hyperfleet-tasks:cluster-acme has beside those of acme, by a policy that holds that one',
+        ])
+        expect(against({ provider: 'other' })).toHaveLength(1)
+      }
+    })
+
+    test('what is shipped for no provider is one when it becomes a provider’s', () => {
+      const role = { ClusterRole: [{ metadata: { name: 'acme' }, rules: [binds] }] }
+      expect(found('rights-providers', of([binds]), { shipped: role })).toHaveLength(1)
     })
   })
 
@@ -232,8 +263,11 @@ describe('settings', () => {
 })
 
 describe('traffic', () => {
-  const policy = (name: string, spec: object) => ({
-    NetworkPolicy: [{ metadata: { name, namespace: NAMESPACE }, spec: { podSelector: {}, ...spec } }],
+  const policy = (name: string, spec: object, ...namespaces: readonly string[]) => ({
+    NetworkPolicy: [NAMESPACE, ...namespaces].map((namespace) => ({
+      metadata: { name, namespace },
+      spec: { podSelector: {}, ...spec },
+    })),
   })
   const anywhere = [{ ipBlock: { cidr: '0.0.0.0/0' } }]
 
@@ -255,8 +289,17 @@ describe('traffic', () => {
   test('a policy of some pods closes nothing for the others', () => {
     const types = { policyTypes: ['Ingress', 'Egress'] }
     const some = policy('some', { ...types, podSelector: { matchLabels: { app: 'api' } } })
-    expect(found('default-deny', some)).toHaveLength(2)
-    expect(found('default-deny', policy('all', types))).toEqual([])
+    expect(found('default-deny', some)).toHaveLength(4)
+    expect(found('default-deny', policy('all', types, 'hyperfleet-work'))).toEqual([])
+  })
+
+  test('both directions are closed where tasks run pods, too; which ways an overlay opens there is its own', () => {
+    expect(found('default-deny', policy('all', { policyTypes: ['Ingress', 'Egress'] }))).toEqual([
+      'NetworkPolicy hyperfleet-work/default-deny: no policy of all pods has the type Ingress: what no other policy names is open',
+      'NetworkPolicy hyperfleet-work/default-deny: no policy of all pods has the type Egress: what no other policy names is open',
+    ])
+    const opened = { metadata: { name: 'mine', namespace: 'hyperfleet-work' }, spec: { podSelector: {}, egress: [{}] } }
+    expect(found('open-traffic', { NetworkPolicy: [opened] })).toEqual([])
   })
 })
 
@@ -340,6 +383,16 @@ describe('entries of devices', () => {
   ])('of an operator %s', (_, args, count) => {
     expect(found('entry-signing', deployment('fleet', { args }))).toHaveLength(count)
   })
+})
+
+test('SECURITY-17: of a namespace of a cluster that takes any pod it is told which flag makes all of them so', () => {
+  const labels = { 'hive.openshift.io/clusterpool-uid': 'u', 'pod-security.kubernetes.io/enforce': 'privileged' }
+  const check = allChecks({ trustedSubjects: [] }).find(({ id }) => id === 'cluster-namespaces')
+  const [finding] =
+    check?.find(objects({ Namespace: [{ metadata: { name: 'edge-1', labels } }] }), [
+      { folder: 'kustomize/base', objects: objects({}) },
+    ]) ?? []
+  expect(finding?.todo).toContain('--clusterpool-pod-security=privileged')
 })
 
 /** SECURITY-2. */

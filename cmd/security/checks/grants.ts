@@ -1,6 +1,6 @@
 /** Subjects and their rights in a namespace, by the objects of RBAC. */
 import type { Subject } from '#apis/kubernetes.ts'
-import { NAMESPACE, nameOf, type Objects, type Rule, TASK_ACCOUNTS_NAMESPACE } from '../model.ts'
+import { isIn, NAMESPACE, nameOf, type Objects, type Rule, TASK_ACCOUNTS_NAMESPACE } from '../model.ts'
 
 export const RBAC_KINDS = ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'] as const
 export type RbacObjects = Pick<Objects, (typeof RBAC_KINDS)[number]>
@@ -23,12 +23,6 @@ export interface Holder {
   /** Whether in every namespace. */
   readonly isEverywhere: boolean
 }
-
-/** Manifests leave Muster's namespace to their kustomization. */
-const isIn =
-  (place: string) =>
-  ({ metadata: { namespace = NAMESPACE } }: { readonly metadata: { readonly namespace?: string } }): boolean =>
-    namespace === place
 
 const subjectOf = ({ kind, name, namespace = NAMESPACE }: Subject): string => {
   if (kind === 'ServiceAccount') return `system:serviceaccount:${namespace}:${name}`

@@ -1,24 +1,41 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '#operator/model/resource.ts'
 import { LINES } from '../lines.ts'
-import { defineCheck, NAMESPACE, type NetworkPolicySpec, nameOf, shippedOf, type TrafficRule } from '../model.ts'
+import {
+  defineCheck,
+  isIn,
+  NAMESPACE,
+  type NetworkPolicySpec,
+  nameOf,
+  shippedOf,
+  type TrafficRule,
+  WORK_NAMESPACE,
+} from '../model.ts'
 
 const isEmpty = (selector: NetworkPolicySpec['podSelector']): boolean =>
   Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
 
 const DIRECTIONS = ['Ingress', 'Egress'] as const
 
+/** Where pods are closed but for what policies open. */
+const CLOSED = [
+  { namespace: NAMESPACE, line: LINES.traffic },
+  { namespace: WORK_NAMESPACE, line: LINES.workTraffic },
+]
+
 /** Both directions of every pod are closed but for what policies open. SECURITY-4. */
 export const defaultDenyCheck = defineCheck('default-deny', ['NetworkPolicy'], ({ NetworkPolicy: policies }) =>
-  DIRECTIONS.filter(
-    (direction) =>
-      !policies.some(({ spec }) => isEmpty(spec.podSelector) && (spec.policyTypes ?? ['Ingress']).includes(direction)),
-  ).map((direction) => ({
-    line: LINES.traffic,
-    where: nameOf('NetworkPolicy', { namespace: NAMESPACE, name: 'default-deny' }),
-    what: `no policy of all pods has the type ${direction}: what no other policy names is open`,
-    todo: 'apply it again from kustomize/base/network',
-  })),
+  CLOSED.flatMap(({ namespace, line }) => {
+    const ofAll = policies.filter(isIn(namespace)).filter(({ spec }) => isEmpty(spec.podSelector))
+    return DIRECTIONS.filter(
+      (direction) => !ofAll.some(({ spec }) => (spec.policyTypes ?? ['Ingress']).includes(direction)),
+    ).map((direction) => ({
+      line,
+      where: nameOf('NetworkPolicy', { namespace, name: 'default-deny' }),
+      what: `no policy of all pods has the type ${direction}: what no other policy names is open`,
+      todo: 'apply it again from kustomize/base/network',
+    }))
+  }),
 )
 
 const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
@@ -39,7 +56,8 @@ export const openTrafficCheck = defineCheck(
   ['NetworkPolicy'],
   ({ NetworkPolicy: policies }, shipped) => {
     const known = shippedOf(shipped, 'NetworkPolicy')
-    return policies.flatMap((policy) => {
+    // Where tasks make pods the ways are the overlay's.
+    return policies.filter(isIn(NAMESPACE)).flatMap((policy) => {
       const { metadata, spec } = policy
       const own = known.find(
         (each) => each.metadata.name === metadata.name && isDeepStrictEqual(each.spec.podSelector, spec.podSelector),

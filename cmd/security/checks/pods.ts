@@ -99,6 +99,6 @@ export const clusterNamespacesCheck = defineCheck('cluster-namespaces', ['Namesp
       line: LINES.clusterPods,
       where: nameOf('Namespace', { name: metadata.name }),
       what: `a pod there may have what its node has: its label ${ENFORCE} is neither restricted nor baseline`,
-      todo: `kubectl label --overwrite namespace --selector=${POOL_LABELS.uid} ${ENFORCE}=restricted; with --dry-run=server it says which pods that would refuse`,
+      todo: `kubectl label --overwrite namespace --selector=${POOL_LABELS.uid} ${ENFORCE}=restricted; with --dry-run=server it says which pods that would refuse. Where the manager of pools has --clusterpool-pod-security=privileged, all that it makes are named here: write baseline there, or restricted`,
     })),
 )

@@ -11,14 +11,16 @@ vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-hosted'
 const HOSTED = { folder: 'kustomize/providers/hosted', name: ADAPTER }
-const NAME = 'first'
 
 let world: AdapterWorld
+/** Of the first cluster: that of its namespace, as a pool names it. */
+let name: string
 let kubelet: Kubelet
 
 beforeAll(async () => {
   world = await adapterWorld({ accountsApart: true })
   const { plane, namespace } = world
+  name = namespace
   await plane.rest('PATCH', `/api/v1/namespaces/${namespace}`, {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
@@ -38,8 +40,8 @@ const readiness = async (): Promise<string | undefined> =>
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-const specOf = (name: string, more: object): object => ({
-  clusterDeployment: { namespace: world.namespace, name },
+const specOf = (cluster: string, more: object): object => ({
+  clusterDeployment: { namespace: world.namespace, name: cluster },
   powerState: 'Running',
   imageSet: 'kubernetes-v1.36.3',
   installConfig: { networking: { serviceNetwork: ['10.9.0.0/24'] } },
@@ -48,13 +50,13 @@ const specOf = (name: string, more: object): object => ({
 
 const objects = (path: string) => world.object(path.replace('NS', world.namespace))
 
-const secretOf = async (name: string): Promise<Readonly<Record<string, string>> | undefined> =>
-  ((await objects(`/api/v1/namespaces/NS/secrets/${name}`)) as { data?: Record<string, string> } | undefined)?.data
+const secretOf = async (secret: string): Promise<Readonly<Record<string, string>> | undefined> =>
+  ((await objects(`/api/v1/namespaces/NS/secrets/${secret}`)) as { data?: Record<string, string> } | undefined)?.data
 
 /** The admin's, with a server that is reached from here: only pods know the Service's name. */
 const kubeconfig = async (): Promise<string> => {
-  const text = Buffer.from((await secretOf(`${NAME}-admin-kubeconfig`))?.kubeconfig ?? '', 'base64').toString()
-  expect(text).toContain(`https://${NAME}-api.${world.namespace}.svc:6443`)
+  const text = Buffer.from((await secretOf(`${name}-admin-kubeconfig`))?.kubeconfig ?? '', 'base64').toString()
+  expect(text).toContain(`https://${name}-api.${world.namespace}.svc:6443`)
   return Buffer.from(text.replace(/https:.*:6443/, `https://127.0.0.1:${kubelet.port}`)).toString('base64')
 }
 
@@ -62,7 +64,7 @@ const untilReady = (id: string) =>
   vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
 
 const change = async (more: object): Promise<void> => {
-  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(NAME, more) })
+  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(name, more) })
   await world.pulse(first.id)
   await untilReady(first.id)
 }
@@ -80,7 +82,7 @@ test('CLUSTER-24: in a namespace that no pool made the task can make nothing, an
     const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...asTheTask)
     await expect(refused).rejects.toThrow('was made by no ClusterPool')
   }, PATIENCE)
-  first = await world.create(NAME, specOf(NAME, {}), { provider: 'hosted', ...OF_A_POOL })
+  first = await world.create(name, specOf(name, {}), { provider: 'hosted', ...OF_A_POOL })
   await world.pulse(first.id)
   await vi.waitFor(async () => expect(await report(first.id)).toContain('was made by no ClusterPool'), PATIENCE)
 })
@@ -141,19 +143,19 @@ test('CLUSTER-25: without credentials its health is told, and nothing else; its 
 })
 
 test('CLUSTER-25: the account of the certificates may read and patch the two Secrets of its cluster, and nothing else', async () => {
-  const as = ['--as', `system:serviceaccount:${world.namespace}:${NAME}-certificates`, '-n', world.namespace]
+  const as = ['--as', `system:serviceaccount:${world.namespace}:${name}-certificates`, '-n', world.namespace]
   const may = (...args: string[]) =>
     world.plane.kubectl('auth', 'can-i', ...args, ...as).then(
       () => true,
       () => false,
     )
-  expect(await may('patch', `secrets/${NAME}-pki`)).toBe(true)
-  expect(await may('get', `secrets/${NAME}-admin-kubeconfig`)).toBe(true)
+  expect(await may('patch', `secrets/${name}-pki`)).toBe(true)
+  expect(await may('get', `secrets/${name}-admin-kubeconfig`)).toBe(true)
   const none = [
     ['get', 'secrets/another'],
     ['list', 'secrets'],
     ['create', 'secrets'],
-    ['delete', `secrets/${NAME}-pki`],
+    ['delete', `secrets/${name}-pki`],
     ['create', 'pods'],
   ]
   for (const args of none) expect([args, await may(...args)]).toEqual([args, false])
@@ -166,18 +168,18 @@ const kept = async () =>
   (await clientOf(await kubeconfig()).readNamespacedConfigMap({ name: 'kept', namespace: 'default' })).data
 
 test('CLUSTER-26: hibernated, no pod of it runs and its data stay; it wakes up with them, and its kubeconfig is the same', async () => {
-  const before = await secretOf(`${NAME}-admin-kubeconfig`)
+  const before = await secretOf(`${name}-admin-kubeconfig`)
   await change({ powerState: 'Hibernating' })
   expect(await controlPlanes()).toEqual([])
   await vi.waitFor(() => expect(kubelet.running()).toEqual([]), PATIENCE)
   await change({ powerState: 'Running' })
   expect(await kept()).toEqual({ by: 'the test' })
-  expect(await secretOf(`${NAME}-admin-kubeconfig`)).toEqual(before)
+  expect(await secretOf(`${name}-admin-kubeconfig`)).toEqual(before)
 })
 
 test('CLUSTER-51: an image set that names no release is told with its name, and the cluster stays as it is', async () => {
   const before = await controlPlanes()
-  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(NAME, { imageSet: 'openshift-v4.20' }) })
+  await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(name, { imageSet: 'openshift-v4.20' }) })
   await world.pulse(first.id)
   await vi.waitFor(async () => {
     const told = await report(first.id)
@@ -200,17 +202,17 @@ test('CLUSTER-26: another image set is another release, which is there when the 
 test('CLUSTER-27: released, nothing of it is left', async () => {
   const made = [
     ...[
-      'secrets/first-pki',
-      'secrets/first-admin-kubeconfig',
-      'services/first-api',
-      'serviceaccounts/first-certificates',
+      `secrets/${name}-pki`,
+      `secrets/${name}-admin-kubeconfig`,
+      `services/${name}-api`,
+      `serviceaccounts/${name}-certificates`,
     ].map((path) => `/api/v1/namespaces/NS/${path}`),
-    '/api/v1/namespaces/NS/persistentvolumeclaims/first-data',
-    '/apis/apps/v1/namespaces/NS/statefulsets/first-control-plane',
-    '/apis/batch/v1/namespaces/NS/jobs/first-certificates',
-    '/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies/first-control-plane',
-    `${RBAC}/namespaces/NS/roles/first-certificates`,
-    `${RBAC}/namespaces/NS/rolebindings/first-certificates`,
+    `/api/v1/namespaces/NS/persistentvolumeclaims/${name}-data`,
+    `/apis/apps/v1/namespaces/NS/statefulsets/${name}-control-plane`,
+    `/apis/batch/v1/namespaces/NS/jobs/${name}-certificates`,
+    `/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies/${name}-control-plane`,
+    `${RBAC}/namespaces/NS/roles/${name}-certificates`,
+    `${RBAC}/namespaces/NS/rolebindings/${name}-certificates`,
   ]
   for (const path of made) expect([path, await objects(path)]).not.toEqual([path, undefined])
   await world.call('DELETE', `/clusters/${first.id}`)

@@ -86,7 +86,10 @@ describe('on a real API server', () => {
     ...new Set((await report()).findings.map(({ check }) => check)),
   ]
 
-  const pathOfObject = (kind: KindName, { name, namespace }: { name?: string; namespace?: string }): string => {
+  const pathOfObject = (
+    kind: KindName,
+    { name, namespace }: { name?: string | undefined; namespace?: string | undefined },
+  ): string => {
     const place = { AppProject: 'argocd' }[kind as string] ?? NAMESPACE
     return pathOf(KINDS[kind], { namespace: namespace ?? place, ...(name === undefined ? {} : { name }) })
   }
@@ -127,11 +130,12 @@ describe('on a real API server', () => {
         await cluster.rest('PUT', `${path}/status`, { ...(await cluster.rest<KubeObject>('GET', path)), status })
       return () => cluster.rest('DELETE', path)
     }
-    const path = pathOfObject(kind, { name: edit.name })
+    const { name, namespace } = edit
+    const path = pathOfObject(kind, { name, namespace })
     if (edit.change === 'delete') {
       const original = await cluster.rest<KubeObject>('GET', path)
       await cluster.rest('DELETE', path)
-      return () => cluster.rest('POST', pathOfObject(kind, {}), declared(original))
+      return () => cluster.rest('POST', pathOfObject(kind, { namespace }), declared(original))
     }
     const original = await put(path, edit.change)
     return () => put(path, () => original)
@@ -153,7 +157,7 @@ describe('on a real API server', () => {
 
   const seen = new Map<string, readonly string[]>()
 
-  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10, SECURITY-12, SECURITY-17, SECURITY-18
+  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10, SECURITY-12, SECURITY-17, SECURITY-18, SECURITY-19
   test.each(MUTATIONS.map((mutation) => [mutation.title, mutation] as const))(
     'reported: %s',
     async (title, { edits, before = [], reports }) => {

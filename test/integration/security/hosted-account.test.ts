@@ -90,8 +90,48 @@ test('attack: deletes the install-config, or writes it anew', async () => {
   await expect(kubectl('delete', 'secret', secret, AS)).rejects.toThrow('is of the ClusterPool')
   const forged = { apiVersion: 'v1', kind: 'Secret', metadata: { name: secret }, stringData: { any: 'thing' } }
   await expect(make(forged)).rejects.toThrow('is of the ClusterPool')
-  const other = { ...forged, metadata: { name: `${name}-cloud-credentials` } }
-  await expect(make(other)).rejects.toThrow('writes no Secret but')
+})
+
+const service = (spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: `${name}-api` },
+  spec: { selector: { a: 'b' }, ports: [{ name: 'https', port: 6443, protocol: 'TCP' }], ...spec },
+})
+
+// CLUSTER-79. CVE-2020-8554: every node sends what goes to an external address to the pods of the Service.
+test('attack: a Service beside the cluster takes an address of the network for its own, or opens a port of every node', async () => {
+  const specs = [
+    { externalIPs: ['203.0.113.7'] },
+    { type: 'NodePort' },
+    { type: 'LoadBalancer' },
+    { type: 'ExternalName', externalName: 'example.com' },
+  ]
+  for (const spec of specs) await expect(make(service(spec))).rejects.toThrow('is reached inside of the cluster alone')
+})
+
+const policyOfPods = (metadata: object, spec: object) => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata,
+  spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'], ...spec },
+})
+
+// CLUSTER-79
+test('attack: writes Secrets of other names, takes away what an administrator put beside the cluster, or opens it by more policies', async () => {
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: {} }
+  for (const other of [`${name}-cloud-credentials`, 'corp-pki', 'corp-admin-kubeconfig'])
+    await expect(make({ ...secret, metadata: { name: other } })).rejects.toThrow('writes nothing beside')
+  await make(policyOfPods({ name: 'default-deny' }, {}), 'admin')
+  await expect(kubectl('delete', 'networkpolicy', 'default-deny', AS)).rejects.toThrow('writes nothing beside')
+  await expect(make(policyOfPods({ name: 'mine' }, { egress: [{}] }))).rejects.toThrow('writes nothing beside')
+  await kubectl('delete', 'networkpolicy', 'default-deny')
+  const own = { name: `${name}-control-plane` }
+  const podSelector = { matchLabels: { 'hosted-cluster': name } }
+  for (const spec of [{ ingress: [{}] }, { podSelector, egress: [{}] }])
+    await expect(make(policyOfPods(own, spec))).rejects.toThrow('opens no way out')
+  await make(policyOfPods(own, { podSelector, ingress: [{ ports: [{ port: 6443, protocol: 'TCP' }] }] }))
+  await kubectl('delete', 'networkpolicy', own.name, AS)
 })
 
 const role = (rules: readonly object[]) => ({
@@ -112,7 +152,7 @@ const binding = (subject: object, more: { readonly as?: string; readonly to?: ob
 const keys = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'] }
 const OF_CERTIFICATES = () => ({ ...keys, resourceNames: [`${name}-pki`, `${name}-admin-kubeconfig`] })
 
-// CLUSTER-78
+// CLUSTER-79
 test('attack: hands its rights on, by a binding of its own ClusterRole, or of a Role with more than the certificates need', async () => {
   const others = [
     { kind: 'User', apiGroup: RBAC, name: 'mallory' },
@@ -125,15 +165,32 @@ test('attack: hands its rights on, by a binding of its own ClusterRole, or of a 
   await make(role([OF_CERTIFICATES()]))
   for (const subject of others) await expect(make(binding(subject))).rejects.toThrow('lets in no account but')
   await expect(make(binding(own, { to: whole }))).rejects.toThrow('lets in no account but')
-  await expect(make(binding(own, { as: 'more' }))).rejects.toThrow('lets in no account but')
+  await expect(make(binding(own, { as: 'more' }))).rejects.toThrow('writes nothing beside')
   const wider = [
     keys,
     { ...OF_CERTIFICATES(), resourceNames: [`${name}-install-config`] },
+    { ...OF_CERTIFICATES(), resourceNames: ['corp-pki'] },
+    { ...OF_CERTIFICATES(), resourceNames: ['corp-admin-kubeconfig'] },
     { ...OF_CERTIFICATES(), verbs: ['get', 'delete'] },
     { ...OF_CERTIFICATES(), resources: ['secrets', 'services'] },
     { apiGroups: [RBAC], resources: ['rolebindings'], verbs: ['create'] },
   ]
   for (const rule of wider) await expect(make(role([OF_CERTIFICATES(), rule]))).rejects.toThrow('gives no right but')
+})
+
+// CLUSTER-79
+test('attack: reaches a Secret that the pool copied, by a Role and an account whose names only end as they should', async () => {
+  const metadata = { name: 'corp-certificates' }
+  const subject = { kind: 'ServiceAccount', namespace: place, ...metadata }
+  const named = { ...role([{ ...keys, resourceNames: ['corp-pki'] }]), metadata }
+  await expect(make(named)).rejects.toThrow('writes nothing beside')
+  // Even where an administrator has made it.
+  await make(named, 'admin')
+  const objects = [
+    binding(subject, { as: metadata.name, to: { apiGroup: RBAC, kind: 'Role', ...metadata } }),
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+  ]
+  for (const object of objects) await expect(make(object)).rejects.toThrow('writes nothing beside')
 })
 
 // CLUSTER-78
@@ -149,6 +206,8 @@ test('makes what its task makes', async () => {
   await make({ apiVersion: 'v1', kind: 'Secret', metadata: { name: `${name}-pki` } })
   await make({ apiVersion: 'v1', kind: 'Secret', metadata: { name: `${name}-admin-kubeconfig` } })
   await make({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: `${name}-certificates` } })
+  await make(service({}))
+  await kubectl('delete', 'service', `${name}-api`, AS)
   await make(role([OF_CERTIFICATES()]))
   await make(binding({ kind: 'ServiceAccount', namespace: place, name: `${name}-certificates` }))
   for (const kind of ['rolebinding', 'role', 'serviceaccount'])

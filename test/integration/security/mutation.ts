@@ -1,10 +1,17 @@
 /** What tests change of an install, as data. */
 import type { KindName } from '#cmd/security/model.ts'
 
+interface Named {
+  readonly kind: KindName
+  readonly name: string
+  /** Where it is not Muster's own. */
+  readonly namespace?: string
+}
+
 /** One object of the install changed, deleted, or added. */
 export type Edit =
-  | { readonly kind: KindName; readonly name: string; readonly change: (object: Any) => Any }
-  | { readonly kind: KindName; readonly name: string; readonly change: 'delete' }
+  | (Named & { readonly change: (object: Any) => Any })
+  | (Named & { readonly change: 'delete' })
   /** Its status is written, too. */
   | { readonly kind: KindName; readonly create: Any }
 

@@ -225,6 +225,11 @@ const TRAFFIC: readonly Mutation[] = [
     edits: [{ kind: 'NetworkPolicy', name: 'default-deny', change: 'delete' }],
   },
   {
+    title: 'traffic that nothing denies where tasks run pods',
+    reports: ['default-deny'],
+    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', namespace: 'hyperfleet-work', change: 'delete' }],
+  },
+  {
     title: 'a policy that lets everybody in',
     reports: ['open-traffic'],
     edits: [

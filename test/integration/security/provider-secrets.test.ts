@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
@@ -46,9 +47,23 @@ describe.for(PROVIDERS)('CLUSTER-64: the account of $label', ({ label, account }
     const place = places.get(label) ?? ''
     await vi.waitFor(async () => expect(await reads(place)).toBe(true), PATIENCE)
     const as = `--as=system:serviceaccount:${TASK_ACCOUNTS_NAMESPACE}:${account}`
-    const name = 'x-admin-kubeconfig'
+    const name = `${place}-admin-kubeconfig`
     await pools.cluster.kubectl('create', 'secret', 'generic', name, '-n', place, as)
     await pools.cluster.kubectl('delete', 'secret', name, '-n', place, as)
+  })
+
+  // CLUSTER-78
+  test('attack: rewrites or deletes a kubeconfig that the pool copied beside its cluster', async () => {
+    const place = places.get(label) ?? ''
+    const as = `--as=system:serviceaccount:${TASK_ACCOUNTS_NAMESPACE}:${account}`
+    const kubectl = (...args: readonly string[]) => pools.cluster.kubectl(...args, `--namespace=${place}`)
+    const name = 'infra-admin-kubeconfig'
+    await kubectl('create', 'secret', 'generic', name)
+    await kubectl('label', 'secret', name, `${POOL_LABELS.uid}=of-the-pool`)
+    await vi.waitFor(() => kubectl('auth', 'can-i', 'delete', 'secrets', as), PATIENCE)
+    const forged = '{"data":{"kubeconfig":"Zm9yZ2Vk"}}'
+    await expect(kubectl('patch', 'secret', name, `--patch=${forged}`, as)).rejects.toThrow('is of the ClusterPool')
+    await expect(kubectl('delete', 'secret', name, as)).rejects.toThrow('is of the ClusterPool')
   })
 })
 

@@ -42,22 +42,25 @@ const clusterBind = (name: string, subject: object): Edit => ({
 
 const CORE = { apiGroups: [''] }
 
+/** Beside the clusters of a provider, for an account of tasks that no policy holds. */
+const providerRole = (name: string, rule: Rule): Edit => ({
+  kind: 'ClusterRole',
+  create: {
+    metadata: {
+      name,
+      labels: { 'muster.dev/provider': 'weak' },
+      annotations: { 'muster.dev/provider-account': `${TASK_ACCOUNTS_NAMESPACE}/weak` },
+    },
+    rules: [rule],
+  },
+})
+
 export const RIGHTS_MUTATIONS: readonly Mutation[] = [
   {
     title: 'a provider of which pools hand out more than it needs',
     reports: ['rights-providers'],
     edits: [
-      {
-        kind: 'ClusterRole',
-        create: {
-          metadata: {
-            name: 'weak',
-            labels: { 'muster.dev/provider': 'weak' },
-            annotations: { 'muster.dev/provider-account': `${TASK_ACCOUNTS_NAMESPACE}/weak` },
-          },
-          rules: [{ ...CORE, resources: ['*'], verbs: ['*'] }],
-        },
-      },
+      providerRole('weak', { ...CORE, resources: ['*'], verbs: ['*'] }),
       {
         kind: 'ClusterRole',
         create: {
@@ -67,6 +70,16 @@ export const RIGHTS_MUTATIONS: readonly Mutation[] = [
       },
       clusterBind('weak-bind', { kind: 'ServiceAccount', name: 'hyperfleet-clusterpool', namespace: NAMESPACE }),
     ],
+  },
+  {
+    title: 'a provider of which pools hand out what they have themselves, without the verb bind',
+    reports: ['rights-providers'],
+    edits: [providerRole('weak', { ...CORE, resources: ['secrets'], verbs: ['list'] })],
+  },
+  {
+    title: 'the rights of a provider that comes with Muster, for another account',
+    reports: ['rights-providers'],
+    edits: [providerRole('muster-cluster-local-beside', { ...CORE, resources: ['secrets'], verbs: ['get'] })],
   },
   {
     title: 'a person who may impersonate accounts',
