@@ -38,6 +38,9 @@ export interface Recovery {
   readonly brake: HeldDeletions | undefined
 }
 
+/** Why nothing seems to need a key any more. */
+export type UnneededReason = 'DeploymentGone' | 'DeviceGone' | 'NotMatched'
+
 /** Keys that nothing seems to need any more, and that are too many to be deleted unasked. */
 export interface HeldDeletions {
   readonly count: number
@@ -45,7 +48,7 @@ export interface HeldDeletions {
   readonly release: string
   readonly message: string
   /** All of them, with why each would be deleted. */
-  readonly keys: readonly { readonly key: string; readonly reason: string }[]
+  readonly keys: readonly { readonly key: string; readonly reason: UnneededReason }[]
 }
 
 export interface DeploymentRow {

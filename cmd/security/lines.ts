@@ -31,6 +31,10 @@ export const LINES = {
   providerRights: { role: 'task author', mustNot: 'have a provider hand its rights on, or change what the pool made' },
   workTraffic: { role: 'task author', mustNot: 'reach anything from hyperfleet-work that no overlay opens' },
   taskPlaces: { role: 'task author', mustNot: 'apply anything where Muster is' },
+  taskLabels: {
+    role: 'task author',
+    mustNot: 'lower what a namespace asks of its pods, or label it for what an administrator allows',
+  },
   poolBindings: { role: 'program in a pod of Muster', mustNot: 'let anyone in by the rights of a provider' },
   adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },
   tokens: { role: 'adapter identity', mustNot: 'have tokens of other accounts, or for other servers' },

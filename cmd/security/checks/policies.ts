@@ -32,6 +32,7 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-rollout-steps': LINES.steps,
   'muster-task-accounts': LINES.taskAccount,
   'muster-task-files': LINES.taskAccount,
+  'muster-task-namespaces': LINES.taskLabels,
   'muster-task-objects': LINES.taskPlaces,
   'muster-task-tokens': LINES.tokens,
   'muster-token-secrets': LINES.tokens,

@@ -8,7 +8,6 @@
  */
 
 import type { HeldDeletions, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isConflict, isNotFound } from '#operator/client/errors.ts'
@@ -24,6 +23,7 @@ import { DeploymentReconciler } from '../reconcile.ts'
 import type { FleetStores } from '../sources/nats.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
+import { heldOfEach } from '../state/unneeded-keys.ts'
 import { DeviceQueue } from './device-queue.ts'
 import { KeyCollector } from './key-collector.ts'
 import { leaseAnnotations } from './lease-annotations.ts'
@@ -57,7 +57,7 @@ const TICK_MS = 1_000
 const MAX_CONCURRENT_REQUESTS = 8
 /** Devices a tick: the first time there are thousands, and others want to be served as well. */
 const MAX_DEVICES_PER_TICK = 500
-/** Deployments with an event about what is held of them; the message names as many. */
+/** Deployments with an event about what is held of them; the message of the Lease names as many. */
 const MAX_WARNED = 5
 /** Milliseconds after which keys are looked at again that wait for a person, or that turned out to be needed. */
 const COLLECT_RETRY_INTERVAL_MS = 5_000
@@ -201,28 +201,19 @@ export class Leader {
     }
   }
 
-  async #warnOfBrake({ release, message, keys }: HeldDeletions): Promise<void> {
+  async #warnOfBrake(held: HeldDeletions): Promise<void> {
+    const { release, message } = held
     const { api, lease, events, log, deployments } = this.#options
     const found = await api.get(LEASES, lease.name, lease.namespace)
     if (found !== undefined) events.about(found).warning('OrphansHeld', message)
     // A person whose slip it was looks at the Deployment, which is Ready: it has all that it asks for. FLEET-108.
-    const there = deploymentsOf(keys).flatMap((key) => deployments.object(key) ?? [])
-    for (const object of there.slice(0, MAX_WARNED))
-      events
-        .about(object)
-        .warning('OrphansHeld', `an annotation of the Lease ${lease.namespace}/${lease.name} releases this: ${message}`)
-    if (release !== this.#warnedOf) log.warn(`fleet: ${message}`, { lease: `${lease.namespace}/${lease.name}` })
+    const released = `${lease.namespace}/${lease.name}`
+    const there = heldOfEach(held, released).flatMap(({ deployment, message: own }) => {
+      const object = deployments.object(deployment)
+      return object === undefined ? [] : [{ object, own }]
+    })
+    for (const { object, own } of there.slice(0, MAX_WARNED)) events.about(object).warning('OrphansHeld', own)
+    if (release !== this.#warnedOf) log.warn(`fleet: ${message}`, { lease: released })
     this.#warnedOf = release
   }
 }
-
-/** Each as namespace/name, those with most keys first. */
-const deploymentsOf = (keys: HeldDeletions['keys']): readonly string[] =>
-  [
-    ...Map.groupBy(keys, ({ key }) => {
-      const { namespace, deployment } = parsePlacementKey(key)
-      return `${namespace}/${deployment}`
-    }),
-  ]
-    .toSorted(([, { length: one }], [, { length: other }]) => other - one)
-    .map(([deployment]) => deployment)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RELEASE_ANNOTATION, type UnneededKey, UnneededKeyBrake } from './unneeded-keys.ts'
+import { heldOfEach, RELEASE_ANNOTATION, type UnneededKey, UnneededKeyBrake } from './unneeded-keys.ts'
 
 const orphans = (count: number): UnneededKey[] =>
   Array.from({ length: count }, (_, i) => ({
@@ -41,6 +41,26 @@ test('gc_refuses_when_cr_list_is_suspiciously_empty, and says what it would do a
   )
   expect(held?.keys).toHaveLength(900)
   expect(decide(orphans(900).toReversed(), 900, held?.release)).toMatchObject({ held: undefined })
+})
+
+// FLEET-108
+test('attack: an editor of one namespace reads in events which Deployments others have: each names its own alone', () => {
+  const of = (namespace: string, deployment: string, count: number): UnneededKey[] =>
+    others(count).map((one) => {
+      const placement = { ...one.placement, namespace, deployment }
+      return { ...one, placement, key: `${placement.device}.${namespace}.${deployment}` }
+    })
+  const { held } = decide([...of('shop', 'web', 2), ...of('bank', 'till', 30)], 32)
+  if (held === undefined) throw new Error('the brake does not hold')
+  const [till, web] = heldOfEach(held, 'fleet/muster-fleet')
+  expect(till?.deployment).toBe('bank/till')
+  expect(web).toEqual({
+    deployment: 'shop/web',
+    message:
+      'nothing needs these keys any more, and with all others they are too many to be deleted unasked: shop/web on 2 devices (it no longer selects them). ' +
+      'Until a person decides, devices keep what they have. Check that Deployments and Devices are all there, ' +
+      `then set the annotation ${RELEASE_ANNOTATION}=${held.release} of the Lease fleet/muster-fleet, which releases all that is held`,
+  })
 })
 
 // FLEET-5

@@ -4,8 +4,8 @@
  * the pen changed. Then the brake holds them. FLEET-3, FLEET-4, FLEET-5, FLEET-61. Pure.
  */
 
-import type { HeldDeletions } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import type { HeldDeletions, UnneededReason } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { type Placement, parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type BrakeTimes, formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import {
   type BrakeDecision,
@@ -21,13 +21,13 @@ export interface UnneededKey extends InferredDeletion {
   readonly placement: Placement
   /** Of the key. */
   readonly revision: number
-  readonly reason: 'DeploymentGone' | 'DeviceGone' | 'NotMatched'
+  readonly reason: UnneededReason
   /** An operator before this one left it: it was there at the start, and this one never saw it needed. */
   readonly isInherited: boolean
 }
 
 /** @param hasDeployment it is there, and not being deleted */
-export const reasonOf = (hasDeployment: boolean, hasDevice: boolean): UnneededKey['reason'] => {
+export const reasonOf = (hasDeployment: boolean, hasDevice: boolean): UnneededReason => {
   if (!hasDeployment) return 'DeploymentGone'
   return hasDevice ? 'NotMatched' : 'DeviceGone'
 }
@@ -114,19 +114,42 @@ const describeHeld = (decisions: readonly BrakeDecision<UnneededKey>[]): HeldDel
   const most = Math.min(...held.map(({ limit }) => limit))
   const message =
     `nothing needs ${keys.length} of ${first.total} keys any more, and at most ${most} are deleted unasked: ${summarize(keys)}. ` +
-    'Until a person decides, devices keep what they have. Check that Deployments and Devices are all there, then set the ' +
-    `annotation ${RELEASE_ANNOTATION}=${release}`
+    howToRelease(release)
   return { count: keys.length, release, message, keys: keys.map(({ key, reason }) => ({ key, reason })) }
+}
+
+const howToRelease = (release: string): string =>
+  'Until a person decides, devices keep what they have. Check that Deployments and Devices are all there, then set the ' +
+  `annotation ${RELEASE_ANNOTATION}=${release}`
+
+/** What is held of one Deployment, for people who need not see any other. */
+export interface HeldOfDeployment {
+  /** namespace/name */
+  readonly deployment: string
+  readonly message: string
+}
+
+/** Of each Deployment, those with most keys first. FLEET-108. @param lease what is annotated to release them, as namespace/name */
+export const heldOfEach = ({ keys, release }: HeldDeletions, lease: string): readonly HeldOfDeployment[] => {
+  const placed = keys.map(({ key, reason }) => ({ placement: parsePlacementKey(key), reason }))
+  return [...Map.groupBy(placed, ({ placement: { namespace, deployment } }) => `${namespace}/${deployment}`)]
+    .toSorted(([, { length: one }], [, { length: other }]) => other - one)
+    .map(([deployment, own]) => ({
+      deployment,
+      message:
+        `nothing needs these keys any more, and with all others they are too many to be deleted unasked: ${summarize(own)}. ` +
+        `${howToRelease(release)} of the Lease ${lease}, which releases all that is held`,
+    }))
 }
 
 const REASONS = {
   DeploymentGone: 'the Deployment is gone, or goes with its namespace',
   DeviceGone: 'their Devices are gone',
   NotMatched: 'it no longer selects them',
-} as const satisfies Record<UnneededKey['reason'], string>
+} as const satisfies Record<UnneededReason, string>
 
 /** `shop/web on 30 devices (it no longer selects them), and 2 more`. */
-const summarize = (keys: readonly UnneededKey[]): string => {
+const summarize = (keys: readonly Pick<UnneededKey, 'placement' | 'reason'>[]): string => {
   const groups = Map.groupBy(
     keys,
     ({ placement, reason }) => `${placement.namespace}/${placement.deployment} ${reason}`,

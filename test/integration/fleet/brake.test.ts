@@ -43,21 +43,21 @@ const free = () => world.until(() => expect(operator.view.recovery().brake).toBe
 const select = (ring: string) =>
   world.change('web', { spec: { targetSelector: { matchLabels: { ring, world: world.namespace } } } })
 
-/** Kinds of the objects that events about the brake are of, when their note has what releases it. */
-const warned = async (release: string): Promise<readonly string[]> => {
+/** Events about the brake whose note has what releases it. */
+const warnings = async (release: string): Promise<readonly BrakeEvent[]> => {
   const path = `/apis/events.k8s.io/v1/namespaces/${world.namespace}/events`
   const { items } = await world.plane.rest<{ readonly items: readonly BrakeEvent[] }>('GET', path)
-  return items
-    .flatMap(({ reason, note, regarding }) =>
-      reason === 'OrphansHeld' && note?.includes(release) ? [regarding.kind] : [],
-    )
-    .toSorted()
+  return items.filter(({ reason, note }) => reason === 'OrphansHeld' && note?.includes(release))
 }
+
+/** Kinds of the objects that these are of. */
+const warned = async (release: string): Promise<readonly string[]> =>
+  (await warnings(release)).map(({ regarding }) => regarding.kind).toSorted()
 
 interface BrakeEvent {
   readonly reason?: string
   readonly note?: string
-  readonly regarding: { readonly kind: string }
+  readonly regarding: { readonly kind: string; readonly name: string }
 }
 
 // FLEET-61, FLEET-108
@@ -129,4 +129,26 @@ test('a leader counts on from what the one before it deleted: a change of leader
   expect(await keys()).toEqual(before)
   await select('all')
   await free()
+})
+
+// FLEET-108
+test('attack: who reads the events of one Deployment has the names of others: it has its own, the Lease has all', async () => {
+  const [{ length: count }, revision] = [await keys(), await world.revision('fleet-desired')]
+  await world.deploy('till', { targetSelector: { matchLabels: { ring: 'all', world: world.namespace } } })
+  // Not by its keys: each reading of these has a consumer in NATS, which has no room for so many.
+  await world.until(async () => expect(await world.revision('fleet-desired')).toBeGreaterThanOrEqual(revision + count))
+  for (const name of ['web', 'till'])
+    await world.change(name, { spec: { targetSelector: { matchLabels: { ring: 'none', world: world.namespace } } } })
+  const brake = await world.until(() => {
+    const { brake: now } = operator.view.recovery()
+    if (now?.count !== 2 * count) throw new Error('the brake does not hold all')
+    return now
+  })
+  await world.until(async () => expect(await warned(brake.release)).toEqual(['Deployment', 'Deployment', 'Lease']))
+  for (const { note = '', regarding } of await warnings(brake.release)) {
+    const named = ['web', 'till'].filter((name) => note.includes(`${world.namespace}/${name}`))
+    expect({ regarding, named }).toMatchObject({
+      named: regarding.kind === 'Lease' ? ['web', 'till'] : [regarding.name],
+    })
+  }
 })

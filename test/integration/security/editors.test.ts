@@ -1,8 +1,10 @@
 /** Accounts that have nothing to do with Muster, beside an install as it is shipped: what they reach of it by the API server. */
-import { glob, readFile } from 'node:fs/promises'
+import { glob, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { customKinds } from '#apis/kinds.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
 const NAMESPACE = 'hyperfleet-system'
@@ -150,7 +152,11 @@ test('attack: the author of a task has its account write or delete where Muster 
   ]
   for (const attack of attacks) {
     const answer = await as('mighty', ...attack)
-    expect({ attack, answer }).toEqual({ attack, answer: expect.stringContaining('apply nothing in') })
+    // What is said of a namespace may be what ADAPTER-134 says.
+    expect({ attack, answer }).toEqual({
+      attack,
+      answer: expect.stringMatching(/apply nothing in|adapter tasks leave/),
+    })
   }
   const token = ['create', 'token', ADMIN, `--namespace=${ADMIN}`, '--audience=hyperfleet-api']
   const asMighty = cluster.kubectl(...token, `--as=system:serviceaccount:${tasks}:mighty`)
@@ -186,12 +192,65 @@ test('no namespace that comes with Muster is left out of what tasks apply nothin
   const manifests = await Promise.all(files.map(async (file) => loadAll(await readFile(file, 'utf8')) as Manifest[]))
   const namespaces = manifests.flat().filter((manifest) => manifest?.kind === 'Namespace')
   expect(namespaces.length).toBeGreaterThan(3)
-  const labels = 'pod-security.kubernetes.io/enforce=privileged'
   for (const { metadata } of namespaces) {
-    const label = ['label', 'namespace', metadata.name, labels, '--overwrite', '--dry-run=server']
+    const label = ['label', 'namespace', metadata.name, 'example=mine', '--dry-run=server']
     const asTask = cluster.kubectl(...label, '--as=system:serviceaccount:hyperfleet-tasks:mighty')
     await expect(asTask).rejects.toThrow('apply nothing in')
   }
+})
+
+// ADAPTER-134
+test('attack: the author of a task has its account change what labels of a namespace that is there allow', async () => {
+  const guarded = {
+    'pod-security.kubernetes.io/enforce': 'restricted',
+    'muster.dev/reads-metrics': 'false',
+    'muster.dev/commits-approve': 'false',
+    'hive.openshift.io/clusterpool-uid': 'u',
+  }
+  const pairs = Object.entries(guarded).map(([key, value]) => `${key}=${value}`)
+  await cluster.kubectl('create', 'namespace', 'pool-1')
+  await cluster.kubectl('label', 'namespace', 'pool-1', ...pairs)
+  await cluster.kubectl('create', 'namespace', 'plain')
+  // The sample is what docs/gitops-declare.md has people copy.
+  const as = (...args: readonly string[]): Promise<string> =>
+    cluster
+      .kubectl(...args, '--as=system:serviceaccount:hyperfleet-tasks:cluster-config', '--dry-run=server')
+      .then(() => 'allowed')
+      .catch((error: Error) => error.message.replace(/^.*denied request: /s, ''))
+  const label = (namespace: string, text: string) => as('label', '--overwrite', 'namespace', namespace, text)
+  for (const key of Object.keys(guarded))
+    for (const attack of [
+      ['pool-1', `${key}=privileged`],
+      ['pool-1', `${key}-`],
+      ['plain', `${key}=true`],
+    ] as const)
+      expect({ attack, answer: await label(...attack) }).toEqual({ attack, answer: expect.stringContaining(key) })
+  expect(await label('pool-1', 'pod-security.kubernetes.io/enforce=privileged')).toMatchInlineSnapshot(
+    `"adapter tasks leave the label pod-security.kubernetes.io/enforce of a namespace that is there as it is: leave it out of the manifest, have an administrator change it, or have update on adaptertasks/objects in hyperfleet-system given to system:serviceaccount:hyperfleet-tasks:cluster-config"`,
+  )
+  const marks = ['muster.dev/adapter=cluster-config', 'muster.dev/resource-id=1', 'shared.muster.dev/hyperfleet=yes']
+  for (const text of [...marks, ...pairs, 'cluster-name=c']) expect(await label('pool-1', text)).toBe('allowed')
+})
+
+// ADAPTER-134
+test('a task applies namespaces of its own with such labels, and again; an administrator may let it change them', async () => {
+  const [account, file] = ['cluster-config', join(await temporaryFolder('labels'), 'namespace.json')]
+  const apply = async (level: string): Promise<string> => {
+    const labels = { 'pod-security.kubernetes.io/enforce': level, 'muster.dev/adapter': account }
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'c-1', labels } }))
+    const as = [`--as=system:serviceaccount:hyperfleet-tasks:${account}`, '--field-manager=muster-adapter-x']
+    return cluster
+      .kubectl('apply', '--server-side', `--filename=${file}`, ...as)
+      .then(() => 'allowed')
+      .catch((error: Error) => error.message)
+  }
+  for (const _ of [1, 2]) expect(await apply('privileged')).toBe('allowed')
+  expect(await apply('restricted')).toContain('pod-security.kubernetes.io/enforce')
+  const right = ['--verb=update', '--resource=adaptertasks.hyperfleet.redhat.com/objects']
+  await cluster.kubectl('create', 'role', 'labels', '-n', NAMESPACE, ...right)
+  const subject = `--serviceaccount=hyperfleet-tasks:${account}`
+  await cluster.kubectl('create', 'rolebinding', 'labels', '-n', NAMESPACE, '--role=labels', subject)
+  await vi.waitFor(async () => expect(await apply('restricted')).toBe('allowed'), { timeout: 60_000 })
 })
 
 // ADAPTER-133
