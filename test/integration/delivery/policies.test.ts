@@ -342,7 +342,7 @@ describe('a commit that Argo CD syncs', () => {
 
   test('attack: approves a rollout, by its account or under the names by which it applies; a person may, and a commit where the namespace says so', async () => {
     expect(await said(annotate(APPROVAL), ARGO)).toMatchInlineSnapshot(
-      `"fleet.nationtech.io/approve-batch is not set by a commit: leave it out, and have a person to whom the ClusterRole muster-rollout-approver is bound set it by kubectl annotate. Where commits are to approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
+      `"fleet.nationtech.io/approve-batch is not set by a commit, nor taken away: leave it out, and have a person to whom the ClusterRole muster-rollout-approver is bound set it, or take it away, by kubectl annotate. Where commits are to approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
     )
     for (const step of ['resume=1', 'abort-revision=1', 'overrule-revision=1'])
       expect(await said(annotate(`fleet.nationtech.io/${step}`, byName('argocd-controller')))).toContain(
