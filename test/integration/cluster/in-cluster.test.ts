@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { imageTags } from '#hack/image/local/images.ts'
-import { TASK_ACCOUNTS } from '#hack/muster/managers.ts'
+import { TASK_ACCOUNTS, TASK_WORK } from '#hack/muster/managers.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { gitRepository } from '#test/harness/git.ts'
 import { argoFolder } from '#test/harness/ground/kind/argocd.ts'
@@ -68,7 +68,8 @@ test('the environment of developers with data in volumes and every manager as a 
   const paths = Object.entries(files).map(([path, text]) => [join(OVERLAY, path), text])
   await git.commit('Managers', Object.fromEntries(paths))
   const folder = join(git.folder, OVERLAY)
-  for (const namespace of ['hyperfleet-system', TASK_ACCOUNTS]) await cluster.kubectl('create', 'namespace', namespace)
+  for (const namespace of ['hyperfleet-system', TASK_ACCOUNTS, TASK_WORK])
+    await cluster.kubectl('create', 'namespace', namespace)
   await cluster.kubectl('apply', '--server-side', '--force-conflicts', '--dry-run=server', '--kustomize', folder)
   const deployed = workloads(await cluster.kubectl('kustomize', folder))
   expect(deployed.map(({ metadata }) => metadata.name).toSorted()).toMatchInlineSnapshot(`
