@@ -6,14 +6,17 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, type Values } from '#operator/flags/flag.ts'
 import { oneOf } from '#operator/flags/values.ts'
 import { EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
-import { POD_SECURITY_LEVELS } from './model/pod-security.ts'
+import type { PodSecurityLevel } from './model/pod-security.ts'
 import type { ClusterPoolOptions } from './options.ts'
+
+/** Strictest first. */
+const LEVELS = ['restricted', 'baseline', 'privileged'] as const satisfies readonly PodSecurityLevel[]
 
 const flags = {
   clusterpoolPodSecurity: flag(
     'LEVEL',
-    `what the namespaces that pools make ask of pods, as a Pod Security Standard (${POD_SECURITY_LEVELS.join(', ')})`,
-    oneOf(...POD_SECURITY_LEVELS),
+    `what the namespaces that pools make ask of pods, as a Pod Security Standard (${LEVELS.join(', ')})`,
+    oneOf(...LEVELS),
     'restricted',
   ),
 }
