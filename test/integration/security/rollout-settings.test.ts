@@ -1,5 +1,5 @@
 /**
- * Who writes a Deployment lets its rollout go on without an approval: by the settings of the rollout, or by what an annotation is not. On an
+ * The author of a Deployment lets its rollout go on without an approval: by the settings of the rollout, or by what an annotation is not. On an
  * API server with the install as it is shipped; no operator runs, so a status is what the test writes.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
