@@ -113,3 +113,18 @@ export const administratorsOf = (holders: readonly Holder[]): ReadonlySet<string
 
 export const isTrusted = (subject: string, administrators: ReadonlySet<string>): boolean =>
   isKubernetes(subject) || administrators.has(subject)
+
+export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
+export const ROLES = ['roles', 'clusterroles'].map((name) => `rbac.authorization.k8s.io/${name}`)
+export const TOKENS: Access = { resources: ['serviceaccounts:token'], verbs: ['create'] }
+
+/** `get, list secrets a; create pods`: grants as people say them, by resource. */
+export const textOf = (grants: readonly Grant[]): string =>
+  [...Map.groupBy(grants, ({ resource }) => resource)]
+    .map(([resource, group]) => {
+      const names = new Set(group.map(({ name }) => name))
+      const verbs = [...new Set(group.map(({ verb }) => verb))].join(', ')
+      const only = names.has('*') ? '' : ` ${[...names].join(', ')}`
+      return `${verbs} ${resource.replace(/^.*\//, '').replace(':', '/')}${only}`
+    })
+    .join('; ')
