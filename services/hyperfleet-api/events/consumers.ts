@@ -15,7 +15,7 @@ export interface Consumer {
 
 /** Stores a group. What waits for it stays, new settings are for what is posted from now on. @returns whether it is new */
 export const storeConsumer = async (
-  { kysely }: Database,
+  { kysely, transaction }: Database,
   { name, kind, selector, maxDeliveries }: Consumer,
   time: Timestamp,
 ): Promise<boolean> => {
@@ -27,7 +27,7 @@ export const storeConsumer = async (
     .returning('name')
     .executeTakeFirst()
   if (inserted !== undefined) return true
-  await kysely.transaction().execute(async (writer) => {
+  await transaction(async (writer) => {
     const changed = await writer
       .updateTable('event_consumers')
       .set(settings)
@@ -42,9 +42,11 @@ export const storeConsumer = async (
   return false
 }
 
-/** Forgets a group and its deliveries. @throws Problem notFound */
-export const removeConsumer = async ({ kysely }: Database, name: string): Promise<void> => {
-  const gone = await kysely.deleteFrom('event_consumers').where('name', '=', name).returning('name').executeTakeFirst()
+/** Forgets a group and its deliveries. A claim may lock these in another order, and a transaction is tried again. @throws Problem notFound */
+export const removeConsumer = async ({ transaction }: Database, name: string): Promise<void> => {
+  const gone = await transaction((writer) =>
+    writer.deleteFrom('event_consumers').where('name', '=', name).returning('name').executeTakeFirst(),
+  )
   if (gone === undefined) throw consumerNotFound(name)
 }
 
