@@ -90,6 +90,10 @@ export const isNotFound = (error: unknown): error is ApiError => error instanceo
 /** Does the caller lack the right to it? (403) */
 export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
 
+/** Did admission refuse it, by a policy or a webhook, to a caller that has the right to it? */
+export const isDenied = (error: unknown): error is ApiError =>
+  isForbidden(error) && /ValidatingAdmissionPolicy '|admission webhook "/.test(error.message)
+
 /** Was the object written since it was read? (409 Conflict, as opposed to 409 AlreadyExists) */
 export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists'

@@ -1,5 +1,5 @@
 /** Writes fields of an object under the field managers of a task, and gives them up. */
-import { isConflict, isInvalid, isNotFound } from '#operator/client/errors.ts'
+import { isConflict, isDenied, isInvalid, isNotFound } from '#operator/client/errors.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { pathOf, type Resource, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
@@ -87,7 +87,7 @@ export class ServerSideApply {
 
   /**
    * The fields that this field manager alone has go. Where the object can't be without them, such as the selector of a Deployment or what is immutable,
-   * they stay as they are: ADAPTER-121. @returns undefined then. @throws ApiError a conflict when the object is in another state
+   * or a policy keeps them, such as the Pod Security level of a namespace, they stay as they are: ADAPTER-121. @returns undefined then. @throws ApiError a conflict when the object is in another state
    */
   async #giveUp(
     resource: Resource,
@@ -101,7 +101,7 @@ export class ServerSideApply {
     try {
       return await this.patch(resource, body, true, signal, manager)
     } catch (error) {
-      if (isInvalid(error)) return undefined
+      if (isInvalid(error) || isDenied(error)) return undefined
       throw error
     }
   }

@@ -379,10 +379,12 @@ spec:
       taken: undefined,
     })
     for (const name of ['applied', 'patched', 'adopted'])
-      expect(ofPrograms).toMatch(new RegExp(`^${name}: .*${APPROVAL} is not set by a commit`, 'm'))
+      expect(ofPrograms).toMatch(new RegExp(`^${name}: .*may not set or remove ${APPROVAL}`, 'm'))
     // Two policies refuse this one, and the API server tells of either.
-    expect(ofPrograms).toMatch(new RegExp(`^replaced: .*(${APPROVAL} is not set|the sync option Replace=true)`, 'm'))
-    expect(ofClaim).toContain('a commit does not say which cluster a claim has')
+    expect(ofPrograms).toMatch(
+      new RegExp(`^replaced: .*(may not set or remove ${APPROVAL}|the sync option Replace=true)`, 'm'),
+    )
+    expect(ofClaim).toContain('a commit may not say which cluster a claim has')
 
     // The mistake is taken back, a person approves, and the next commit leaves that alone.
     const back = await world.git.revert()

@@ -346,12 +346,12 @@ describe('a commit that Argo CD syncs', () => {
     )
     for (const step of ['resume=1', 'abort-revision=1', 'overrule-revision=1'])
       expect(await said(annotate(`fleet.nationtech.io/${step}`, byName('argocd-controller')))).toContain(
-        'is not set by a commit',
+        'a commit may not set or remove',
       )
     const applied = annotate(APPROVAL, byName('kubectl-client-side-apply'))
     expect(await said(applied)).toBe('allowed')
     await track()
-    expect(await said(applied)).toContain('is not set by a commit')
+    expect(await said(applied)).toContain('a commit may not set or remove')
     expect(await said(annotate(APPROVAL), 'approver')).toBe('allowed')
     expect(await said(annotate('example.com/ticket=17'), ARGO)).toBe('allowed')
     await run(['label', 'namespace', 'default', 'muster.dev/commits-approve=true'])
@@ -373,7 +373,7 @@ describe('a commit that Argo CD syncs', () => {
     const annotations = { 'fleet.nationtech.io/approve-batch': '2@1' }
     const object = { apiVersion, kind, metadata: { name: 'approved', namespace: 'default', annotations }, spec }
     const apply = ['apply', '--server-side', '-f', '-', TRY]
-    expect(await said([...apply, byName('argocd-controller')], undefined, object)).toContain('is not set by a commit')
+    expect(await said([...apply, byName('argocd-controller')], undefined, object)).toContain('a commit may not set or remove')
     expect(await said(apply, undefined, object)).toBe('allowed')
   })
 
