@@ -291,7 +291,7 @@ describe('a rollout that waits for a person', () => {
   test('attack: its author approves or aborts it; who may approve can', async () => {
     const approve = annotate('fleet.nationtech.io/approve-batch=2@1')
     expect(await said(approve, 'editor')).toMatchInlineSnapshot(
-      `"fleet.nationtech.io/approve-batch is for people who may update deployments/approval: ask one of them, or have the ClusterRole muster-rollout-approver bound to you in this namespace"`,
+      `"only people who may update deployments/approval may set or remove fleet.nationtech.io/approve-batch: ask one of them, or an administrator to bind the ClusterRole muster-rollout-approver to you in this namespace"`,
     )
     expect(await said(approve, 'approver')).toBe('allowed')
     expect(await said(annotate('fleet.nationtech.io/abort-revision=1'), 'editor')).toContain('deployments/approval')
@@ -342,7 +342,7 @@ describe('a commit that Argo CD syncs', () => {
 
   test('attack: approves a rollout, by its account or under the names by which it applies; a person may, and a commit where the namespace says so', async () => {
     expect(await said(annotate(APPROVAL), ARGO)).toMatchInlineSnapshot(
-      `"fleet.nationtech.io/approve-batch is not set by a commit, nor taken away: leave it out, and have a person to whom the ClusterRole muster-rollout-approver is bound set it, or take it away, by kubectl annotate. Where commits are to approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
+      `"a commit may not set or remove fleet.nationtech.io/approve-batch: leave it out, and ask a person who has the ClusterRole muster-rollout-approver to set or remove it with kubectl annotate. To let commits approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
     )
     for (const step of ['resume=1', 'abort-revision=1', 'overrule-revision=1'])
       expect(await said(annotate(`fleet.nationtech.io/${step}`, byName('argocd-controller')))).toContain(
@@ -380,11 +380,11 @@ describe('a commit that Argo CD syncs', () => {
   test('attack: takes finalizers away', async () => {
     const remove = ['patch', ...greeter, ...merge({ metadata: { finalizers: null } }), TRY]
     expect(await said(remove, ARGO)).toMatchInlineSnapshot(
-      `"a commit does not take away the finalizer fleet.nationtech.io/finalizer, which goes when Muster has cleaned up: leave metadata.finalizers out"`,
+      `"a commit may not remove the finalizer fleet.nationtech.io/finalizer, which Muster removes when it has cleaned up: leave metadata.finalizers out"`,
     )
-    expect(await said([...remove, byName('argocd-controller')])).toContain('a commit does not take away')
+    expect(await said([...remove, byName('argocd-controller')])).toContain('a commit may not remove')
     const pool = ['patch', 'clusterpool', 'edge', '-n', NAMESPACE, ...merge({ metadata: { finalizers: null } }), TRY]
-    expect(await said(pool, ARGO)).toContain('a commit does not take away')
+    expect(await said(pool, ARGO)).toContain('a commit may not remove')
   })
 
   test('attack: says which cluster a claim has', async () => {
@@ -400,7 +400,7 @@ describe('a commit that Argo CD syncs', () => {
     const restored = claim(spec, { 'hive.openshift.io/disable-creation-webhook-for-dr': 'true' })
     expect(await said(create, undefined, restored)).toBe('allowed')
     expect(await said(create, ARGO, restored)).toMatchInlineSnapshot(
-      `"a commit does not say which cluster a claim has: leave spec.namespace out, the controller writes it"`,
+      `"a commit may not say which cluster a claim has: leave spec.namespace out, which the controller writes"`,
     )
     expect(await said(['create', '-f', '-'], ARGO, claim({}))).toBe('allowed')
     expect(await said(take)).toBe('allowed')
@@ -411,7 +411,7 @@ describe('a commit that Argo CD syncs', () => {
   test('attack: has the whole object replaced, by a sync option', async () => {
     const option = 'argocd.argoproj.io/sync-options=Prune=confirm, Replace=true'
     expect(await said(annotate(option))).toMatchInlineSnapshot(
-      `"the sync option Replace=true would take away finalizers and approvals: leave it out of the annotation argocd.argoproj.io/sync-options"`,
+      `"the sync option Replace=true would remove finalizers and approvals: leave it out of the annotation argocd.argoproj.io/sync-options"`,
     )
     expect(await said(annotate('argocd.argoproj.io/sync-options=Prune=confirm'))).toBe('allowed')
   })

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await vi.waitFor(
     async () => {
       for (const by of Object.values(BY))
-        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain('approve-batch is')
+        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain('fleet.nationtech.io/approve-batch')
     },
     { timeout: 60_000 },
   )
