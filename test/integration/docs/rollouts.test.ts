@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type BatchSpec, freezeBatches } from '#controllers/fleet/rollout/batches.ts'
+import { type BatchSpec, type Candidate, freezeBatches } from '#controllers/fleet/rollout/batches.ts'
 import { readPage } from './page.ts'
 
 const { text } = await readPage('docs/fleet-rollouts.md')
@@ -10,12 +10,10 @@ const COLUMNS: readonly (readonly BatchSpec[])[] = [
   [{ limit: '25%' }, { limit: '50%' }],
 ]
 
-const devicesOf = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({
-    name: `device-${at}`,
-    labels: at < 2 ? { ring: 'canary' } : {},
-    joinedAt: 0,
-  }))
+const devicesOf = (count: number): readonly Candidate[] =>
+  Array.from({ length: count }, (_, at): Candidate => {
+    return { name: `device-${at}`, labels: at < 2 ? { ring: 'canary' } : {}, joinedAt: 0 }
+  })
 
 const rows = [...text.matchAll(/^\| (\d+) \| ([\w, ]+) \| ([\w, ]+) \|$/gm)].map(([, count, ...cells]) => ({
   count: Number(count),
