@@ -9,7 +9,7 @@ test.each(['before it is held', 'after it is held'])(
   async (when) => {
     let given = 0
     const held = Promise.withResolvers<void>()
-    const server = createServer(async (_, response) => {
+    const serve = async (response: ServerResponse): Promise<void> => {
       const closed = once(response, 'close')
       if (when.startsWith('before')) {
         socket.destroy()
@@ -21,7 +21,8 @@ test.each(['before it is held', 'after it is held'])(
       socket.destroy()
       await closed
       held.resolve()
-    })
+    }
+    const server = createServer((_, response) => void serve(response))
     onTestFinished(() => void server.close())
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
