@@ -25,6 +25,7 @@ import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
+import type { PodNetwork } from './model/pod-network.ts'
 import type { PodSecurityLevel } from './model/pod-security.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
@@ -37,6 +38,7 @@ export interface ReconcileDeps extends Pick<ClusterPoolOptions, 'clock' | 'suffi
   readonly metrics: Metrics
   readonly indexes: PoolIndexes
   readonly podSecurity: PodSecurityLevel
+  readonly podNetwork: PodNetwork
 }
 
 /** How long what a pool refers to is taken as it was read; nothing of it is watched. Milliseconds. */
@@ -102,6 +104,7 @@ export const reconcile =
       secrets: dependencies.secrets,
       preflight: deps.preflight ?? {},
       podSecurity: deps.podSecurity,
+      podNetwork: deps.podNetwork,
     }
     const results = await execute(plan.actions, executeContext, signal)
     for (const { action, result } of results) {
