@@ -36,7 +36,9 @@ beforeAll(async () => {
   await vi.waitFor(
     async () => {
       for (const by of Object.values(BY))
-        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain('fleet.nationtech.io/approve-batch')
+        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain(
+          'fleet.nationtech.io/approve-batch',
+        )
     },
     { timeout: 60_000 },
   )
