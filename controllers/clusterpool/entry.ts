@@ -24,7 +24,7 @@ const flags = {
   ),
   clusterpoolPodNetwork: flag(
     'STATE',
-    `which ways pods have in the namespaces that pools make, but for those that policies there open (${NETWORKS.join(', ')}); closed: DNS, HTTPS and API servers for Jobs, none for others`,
+    'which ways of the network pods have in the namespaces that pools make (closed: Jobs have DNS, HTTPS and API servers, others none; open: all)',
     oneOf(...NETWORKS),
     'closed',
   ),
