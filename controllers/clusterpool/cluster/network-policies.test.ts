@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { expect, test } from 'vitest'
 import type { NetworkPolicy, NetworkPolicySpec } from '#apis/kubernetes.ts'
-import { BLOCKED_RANGES } from '#lib/link-local/guarded-lookup.ts'
+import { BLOCKED_RANGES } from '#lib/egress/guarded-lookup.ts'
 import { aPool } from '#test/worlds/clusterpool/builders.ts'
 import { networkPolicyManifests } from './network-policies.ts'
 

@@ -2,7 +2,7 @@
 
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { NetworkPolicy, type NetworkPolicyRule, type NetworkPolicySpec } from '#apis/kubernetes.ts'
-import { BLOCKED_RANGES } from '#lib/link-local/guarded-lookup.ts'
+import { BLOCKED_RANGES } from '#lib/egress/guarded-lookup.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { labelsOf } from './manifests.ts'
 

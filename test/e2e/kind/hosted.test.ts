@@ -143,9 +143,9 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
   const dnsAddress = () =>
     kubectl('get', 'service', 'kube-dns', '--namespace=kube-system', '--output=jsonpath={.spec.clusterIP}')
   /** That of the first of these pods. */
-  const podAddress = async (namespace: string, labels: string): Promise<string> => {
-    const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(labels)}`
-    return (await world.cluster.rest<List<Pod>>('GET', path)).items[0]?.status.podIP ?? ''
+  const podAddress = (namespace: string, labels: string) => {
+    const where = [`--namespace=${namespace}`, `--selector=${labels}`]
+    return kubectl('get', 'pods', ...where, '--output=jsonpath={.items[0].status.podIP}')
   }
 
   test('CLUSTER-24: its API is all that other pods reach of it, and it reaches nothing outside', async () => {
