@@ -172,6 +172,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     const job = await world.pod(name, 'job', { 'batch.kubernetes.io/job-name': 'install' })
     await world.asClient('httpd -p 8000')
     await other('httpd -p 8000')
+    for (const from of [world.asClient, other])
+      await expect.poll(() => reachedBy(from, ['127.0.0.1 8000']), PATIENCE).toHaveLength(1)
     const metadata = METADATA.ports.map((port) => `${METADATA.address} ${port}`)
     const [dns, kubernetes] = [`${await dnsAddress()} 53`, '10.96.0.1 443']
     const own = `${await podAddress(name, 'hosted-cluster')} 6443`
