@@ -37,6 +37,24 @@ describe('SECURITY-20: of namespaces of clusters whose pods have every way', () 
       [policy('a', { ...BOTH, podSelector: { matchLabels: { a: 'b' } } })],
       'Ingress or Egress',
     ],
+    [
+      'another policy opens all',
+      [namespace('a')],
+      [policy('a', BOTH), policy('a', { ...BOTH, egress: [{}] })],
+      'opens every egress',
+    ],
+    [
+      'another one opens every address',
+      [namespace('a')],
+      [policy('a', { ...BOTH, ingress: [{ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] })],
+      'opens every ingress',
+    ],
+    [
+      'another one opens a port',
+      [namespace('a')],
+      [policy('a', { ...BOTH, egress: [{ ports: [{ port: 53 }] }] })],
+      undefined,
+    ],
     ['it is being deleted', [namespace('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })], [], undefined],
     ['no pool made it', [{ metadata: { name: 'a' } }], [], undefined],
   ])('%s', (_, namespaces, policies, told) => {

@@ -16,6 +16,14 @@ const openDirections = (policies: readonly NetworkPolicy[], namespace: string) =
   )
 }
 
+const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
+
+/** Whether a rule says of no end where it is, apart from ports. */
+const isAnywhere = ({ from, to }: NetworkPolicyRule): boolean => {
+  const peers = [...(from ?? []), ...(to ?? [])]
+  return peers.length === 0 || peers.some(({ ipBlock }) => ipBlock !== undefined && ANYWHERE.has(ipBlock.cidr))
+}
+
 /** Where pods are closed but for what policies open. */
 const CLOSED = [
   { namespace: NAMESPACE, line: LINES.traffic },
@@ -34,6 +42,15 @@ export const defaultDenyCheck = defineCheck('default-deny', ['NetworkPolicy'], (
   ),
 )
 
+/** Whether a policy of all pods opens every way of a direction: beside it no other one closes any. */
+const opensAll = (policies: readonly NetworkPolicy[], namespace: string, direction: 'ingress' | 'egress'): boolean =>
+  policies
+    .filter(isIn(namespace))
+    .some(
+      ({ spec }) =>
+        isEmpty(spec.podSelector) && spec[direction]?.some((rule) => isAnywhere(rule) && !rule.ports?.length) === true,
+    )
+
 /** One way to correct it is for all. */
 const MAX_NAMED = 5
 
@@ -44,24 +61,23 @@ export const clusterTrafficCheck = defineCheck(
   ({ Namespace: namespaces, NetworkPolicy: policies }) =>
     namespaces
       .filter(isOfCluster)
-      .map(({ metadata: { name } }) => ({ name, open: openDirections(policies, name) }))
-      .filter(({ open }) => open.length > 0)
+      .map(({ metadata: { name } }) => ({
+        name,
+        open: openDirections(policies, name),
+        opened: (['ingress', 'egress'] as const).filter((direction) => opensAll(policies, name, direction)),
+      }))
+      .filter(({ open, opened }) => open.length + opened.length > 0)
       .slice(0, MAX_NAMED)
-      .map(({ name, open }) => ({
+      .map(({ name, open, opened }) => ({
         line: LINES.clusterTraffic,
         where: nameOf('Namespace', { name }),
-        what: `no policy of all pods has the type ${open.join(' or ')}: a pod there has what no other policy names`,
-        todo: `kubectl apply --namespace=${name} -f kustomize/pools/beside/network.yaml, or for all namespaces the loop of docs/upgrade.md. Where the manager of pools has --clusterpool-pod-network=open, all that it makes are named here`,
+        what:
+          open.length > 0
+            ? `no policy of all pods has the type ${open.join(' or ')}: a pod there has every way that no other policy closes`
+            : `a policy of all pods opens every ${opened.join(' and every ')}`,
+        todo: `take out what opens every way, and kubectl apply --namespace=${name} -f kustomize/pools/beside/network.yaml, or for all namespaces the loop of docs/upgrade.md. Where the manager of pools has --clusterpool-pod-network=open, all that it makes are named here`,
       })),
 )
-
-const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
-
-/** Whether a rule says of no end where it is, apart from ports. */
-const isAnywhere = ({ from, to }: NetworkPolicyRule): boolean => {
-  const peers = [...(from ?? []), ...(to ?? [])]
-  return peers.length === 0 || peers.some(({ ipBlock }) => ipBlock !== undefined && ANYWHERE.has(ipBlock.cidr))
-}
 
 /** Devices may come from anywhere: NATS lets in keys that it knows, by TLS. */
 const isOfDevices = ({ metadata }: NetworkPolicy, { ports = [] }: NetworkPolicyRule): boolean =>
