@@ -25,7 +25,6 @@ import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
-import type { PodSecurityLevel } from './model/pod-security.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
 import { noRejections, type Rejections } from './observe/rejections.ts'
@@ -33,10 +32,11 @@ import { WriteCache } from './observe/write-cache.ts'
 import { readPoolObjects } from './observe.ts'
 import type { ClusterPoolOptions } from './options.ts'
 
-export interface ReconcileDeps extends Pick<ClusterPoolOptions, 'clock' | 'suffix' | 'preflight'> {
+export interface ReconcileDeps
+  extends Pick<ClusterPoolOptions, 'clock' | 'suffix' | 'preflight'>,
+    Required<Pick<ClusterPoolOptions, 'podSecurity' | 'podNetwork'>> {
   readonly metrics: Metrics
   readonly indexes: PoolIndexes
-  readonly podSecurity: PodSecurityLevel
 }
 
 /** How long what a pool refers to is taken as it was read; nothing of it is watched. Milliseconds. */
@@ -102,6 +102,7 @@ export const reconcile =
       secrets: dependencies.secrets,
       preflight: deps.preflight ?? {},
       podSecurity: deps.podSecurity,
+      podNetwork: deps.podNetwork,
     }
     const results = await execute(plan.actions, executeContext, signal)
     for (const { action, result } of results) {
