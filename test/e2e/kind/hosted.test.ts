@@ -1,5 +1,5 @@
 /** The provider `hosted` where pods run: a pool of control planes, of which one is claimed, used, put to sleep, upgraded and released. */
-import { load } from 'js-yaml'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KUBERNETES_VERSION, NEXT_KUBERNETES } from '#hack/controlplane/binaries.ts'
 import { isDeep, repetitions } from '#test/harness/deep.ts'
@@ -50,6 +50,11 @@ interface ClusterDeployment {
     readonly powerState?: string
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
   }
+}
+
+interface PoolManifest {
+  readonly kind: string
+  readonly spec: object
 }
 
 interface List<T> {
@@ -115,8 +120,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe(state), PATIENCE)
 
   test('a pool is filled, each cluster in a namespace of its own; its containers began in their order, and none began twice', async () => {
-    const [pool] = [load(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as { spec: object }]
-    await world.apply([{ ...pool, spec: { ...pool.spec, size: SIZE, maxSize: SIZE, runningCount: SIZE } }])
+    const delivered = loadAll(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as PoolManifest[]
+    const sizes = { size: SIZE, maxSize: SIZE, runningCount: SIZE }
+    await world.apply(
+      delivered.map((one) => (one.kind === 'ClusterPool' ? { ...one, spec: { ...one.spec, ...sizes } } : one)),
+    )
     const ready = `--for=jsonpath={.status.ready}=${SIZE}`
     await measure('filled', async () => {
       await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
@@ -169,6 +177,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
       'namespace/kube-system',
     ])
     await world.asClient('kubectl create configmap kept --from-literal=by=me')
+  })
+
+  test('CLUSTER-80: the customization of its pool is in it: the first address of the network of Services is that of the Service kubernetes', async () => {
+    const address = await world.asClient("kubectl get service kubernetes --output='jsonpath={.spec.clusterIP}'")
+    expect(address.trim()).toBe('10.42.0.1')
   })
 
   const kept = () => world.asClient("kubectl get configmap kept --output='jsonpath={.data.by}'")

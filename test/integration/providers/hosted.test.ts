@@ -90,10 +90,16 @@ test('CLUSTER-24: in a namespace that no pool made the task can make nothing, an
 test('the pool that comes with it is taken as it is delivered, and its clusters are for this provider', async () => {
   const { plane, namespace } = world
   const text = await plane.kubectl('kustomize', 'kustomize/providers/hosted/pool')
-  const [pool] = loadAll(text.replaceAll('hyperfleet-system', namespace)) as { spec: { labels: object } }[]
-  const path = `/apis/hive.openshift.io/v1/namespaces/${namespace}/clusterpools`
-  const taken = await plane.rest<typeof pool>('POST', `${path}?fieldValidation=Strict`, pool)
-  expect(taken?.spec.labels).toEqual({ provider: 'hosted' })
+  const manifests = loadAll(text.replaceAll('hyperfleet-system', namespace)) as {
+    kind: string
+    spec: { labels?: object }
+  }[]
+  const taken = []
+  for (const manifest of manifests) {
+    const path = `/apis/hive.openshift.io/v1/namespaces/${namespace}/${manifest.kind.toLowerCase()}s`
+    taken.push(await plane.rest<typeof manifest>('POST', `${path}?fieldValidation=Strict`, manifest))
+  }
+  expect(taken.find(({ kind }) => kind === 'ClusterPool')?.spec.labels).toEqual({ provider: 'hosted' })
 })
 
 test('of a cluster that no pool made the task makes nothing, and says so', async () => {
