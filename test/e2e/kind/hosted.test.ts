@@ -300,17 +300,18 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     for (const pod of items) expect(containersOf(pod).map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
   })
 
-  test('CLUSTER-27: released, and its pool deleted, nothing is left in their namespaces, and no volume', async () => {
+  test('CLUSTER-27: released, and its pool deleted, nothing is left of them, no namespace and no volume', async () => {
     const ofTask =
       'statefulsets,jobs,persistentvolumeclaims,secrets,services,serviceaccounts,roles,rolebindings,networkpolicies'
     const find = async (...args: readonly string[]) => (await kubectl('get', ...args, '--output=name')).trim()
     await kubectl('delete', 'clusterclaim', 'mine', `--namespace=${NAMESPACE}`, '--timeout=300s')
     expect(await find(ofTask, `--namespace=${name}`, '--selector=muster.dev/adapter')).toBe('')
     await expect.poll(() => podsOf(name), PATIENCE).toEqual([])
-    // The namespaces go five minutes after they were made (POOL-36), and keep the pool until then.
+    // And with it the install-config: POOL-36.
+    await expect.poll(() => find('namespace', name, '--ignore-not-found'), PATIENCE).toBe('')
     await kubectl('delete', 'clusterpool', 'hosted', `--namespace=${NAMESPACE}`, '--wait=false')
     const left = async () =>
-      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
+      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find('namespaces', '--selector=hive.openshift.io/clusterpool-uid')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
     await expect.poll(left, PATIENCE).toBe('')
     const volumes = async () =>
       (await kubectl('get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.claimRef.namespace}')).split(' ')
