@@ -148,35 +148,50 @@ describe('CLUSTER-71: of each record one cluster is made, and nothing of it stay
   /** The service has done it: then this is done, and the answer never comes. */
   const whenDone = (then: () => Promise<void>): Fate => ({ through: new Transform({ transform: () => void then() }) })
 
-  /** What becomes of a request that changes something. The first four leave it to be asked for again. */
-  const faults = (): readonly { readonly name: string; meet(): Fate | Promise<Fate> }[] => [
+  interface Fault {
+    readonly name: string
+    meet(): Fate | Promise<Fate>
+  }
+
+  /** Of a request that is not done: it is asked for again. */
+  const refusals = (): readonly Fault[] => [
     { name: 'managers are killed, and it never comes', meet: () => killManagers().then(() => 'drop') },
     { name: '500', meet: () => ({ status: 500 }) },
     { name: 'the service is killed before it', meet: () => killService().then(() => 'drop') },
     { name: '503', meet: () => ({ status: 503 }) },
+  ]
+  /** Of one that is done, and not answered. */
+  const losses = (): readonly Fault[] => [
     { name: 'no answer in time, though it is done', meet: () => ({ late: new Promise(() => undefined) }) },
     { name: 'the service is killed, though it is done', meet: () => whenDone(killService) },
     { name: 'managers are killed, though it is done', meet: () => whenDone(killManagers) },
     { name: 'its answer is lost', meet: () => 'lose' },
   ]
+  const faults = (): readonly Fault[] => [...refusals(), ...losses()]
 
-  /** The requests of this kind meet all of these one after the other, and pass from then on. @returns those that are to come */
-  const meetFaults = (fits: (request: ProxiedRequest) => boolean): readonly string[] => {
-    const steps = [...faults()]
+  /** The requests of this kind meet all of these one after the other, and pass from then on. */
+  const meetFaults = (fits: (request: ProxiedRequest) => boolean, these: readonly Fault[]) => {
+    const steps = [...these]
+    /** Those that are to come. */
     const left = steps.map(({ name }) => name)
+    /** By which method each was met. */
+    const met = new Map<string, string>()
     before.decide((request) => {
       const step = fits(request) ? steps.shift() : undefined
       if (step === undefined) return 'pass'
       left.shift()
+      met.set(step.name, request.method)
       return step.meet()
     })
-    return left
+    return { left, met }
   }
 
   test('when it is made', async () => {
-    const left = meetFaults(({ method }) => method === 'POST' || method === 'PUT')
+    const { left, met } = meetFaults(({ method }) => method === 'POST' || method === 'PUT', faults())
     await sizes(1)
     await vi.waitFor(() => expect(left).toEqual([]), { ...PATIENCE, timeout: 200_000 })
+    // From the first loss on the cluster is there, so what comes after it is a PUT.
+    expect([...met.values()]).toEqual([...refusals().map(() => 'POST'), 'POST', 'PUT', 'PUT', 'PUT'])
     const [name = ''] = await untilRunning(1)
     expect(await clusters()).toMatchObject([{ name: await record(name) }])
     // An API server and a controller manager.
@@ -186,13 +201,29 @@ describe('CLUSTER-71: of each record one cluster is made, and nothing of it stay
 
   test('when it is deleted', async () => {
     const [{ uid } = { uid: '' }] = await clusters()
-    const left = meetFaults(({ method }) => method === 'DELETE')
+    const { left } = meetFaults(({ method }) => method === 'DELETE', faults())
     await sizes(0)
     await vi.waitFor(async () => expect(await deployments()).toEqual([]), { ...PATIENCE, timeout: 200_000 })
     expect(await clusters()).toEqual([])
     expect(await service.remains(uid)).toEqual({ files: 0, keys: 0, processes: 0 })
     // Once it is done there is nothing to ask for again.
-    expect(left.length).toBeLessThan(faults().length - 4)
+    expect(left.length).toBeLessThan(losses().length)
+  })
+
+  test('when three are made at once, and a POST that is done meets each of the other losses: of each record there is one cluster', async () => {
+    const { left } = meetFaults(({ method }) => method === 'POST', losses().slice(1))
+    await sizes(left.length)
+    const names = await untilRunning(3)
+    expect(left).toEqual([])
+    const records = await Promise.all(names.map(record))
+    const made = await clusters()
+    expect(made.map(({ name }) => name).toSorted()).toEqual(records.toSorted())
+    expect(service.processes(service.folderOf(''))).toHaveLength(2 * names.length)
+    for (const name of names) expect(await namespacesOf(await secretOf(name))).toContain('kube-system')
+    await sizes(0)
+    await vi.waitFor(async () => expect(await deployments()).toEqual([]), PATIENCE)
+    expect(await clusters()).toEqual([])
+    for (const { uid } of made) expect(await service.remains(uid)).toEqual({ files: 0, keys: 0, processes: 0 })
   })
 })
 
@@ -303,15 +334,33 @@ describe('with the time hurried on', () => {
     expect(data).toEqual({ by: 'the claimant' })
   })
 
+  const change = (spec: object) =>
+    world.plane.rest('PATCH', `${HIVE}/namespaces/${mine}/clusterdeployments/${mine}`, { spec })
+  const untilPower = (state: string) =>
+    vi.waitFor(async () => expect((await deployment(mine)).status?.powerState).toBe(state), PATIENCE)
+
+  test('CLUSTER-6: one that has run for its hibernateAfter has no process any more, though its claim did nothing; it wakes up with its data', async () => {
+    const { uid } = await apiServerOf(mine)
+    const others = service.processes(service.folderOf('')).length - service.processes(uid).length
+    expect(service.processes(uid)).toHaveLength(2)
+    await change({ hibernateAfter: '30m' })
+    await untilPower('Hibernating')
+    expect((await deployment(mine)).spec.powerState).toBe('Hibernating')
+    expect(service.processes(uid)).toEqual([])
+    // The one that stands by is its pool's to switch: CLUSTER-6.
+    expect(service.processes(service.folderOf(''))).toHaveLength(others)
+    await change({ powerState: 'Running', hibernateAfter: null })
+    await untilPower('Running')
+    expect(service.processes(uid)).toHaveLength(2)
+    const kept = { name: 'kept', namespace: 'default' }
+    expect((await clientOf(await secretOf(mine)).readNamespacedConfigMap(kept)).data).toEqual({ by: 'the claimant' })
+  })
+
   test('CLUSTER-76: one that is to wake up while its provider gives no answer says so, and so does its claim; then it wakes up', async () => {
-    const power = (powerState: string) =>
-      world.plane.rest('PATCH', `${HIVE}/namespaces/${mine}/clusterdeployments/${mine}`, { spec: { powerState } })
-    const untilPower = (state: string) =>
-      vi.waitFor(async () => expect((await deployment(mine)).status?.powerState).toBe(state), PATIENCE)
-    await power('Hibernating')
+    await change({ powerState: 'Hibernating' })
     await untilPower('Hibernating')
     before.decide(() => 'drop')
-    await power('Running')
+    await change({ powerState: 'Running' })
     const message = expect.stringMatching(/ClusterLocal: cluster can't be .*: (GET|PATCH) \S+ got no answer/)
     await vi.waitFor(async () => {
       expect(await condition(mine, 'Ready')).toMatchObject({ status: 'False', reason: 'Resuming', message })
