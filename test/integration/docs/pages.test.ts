@@ -68,6 +68,7 @@ describe('commands', () => {
     expect(unrun()).toMatchInlineSnapshot(`
       [
         "docs/adapter-debugging.md: kubectl create serviceaccount runs-reader -n hyperfleet-system: pods run only in name on a local control plane; test/integration/adapter/runs.test.ts has the readers",
+        "docs/adapter-tasks.md: kubectl config set-context --current --namespace=hyperfleet-system: pods run only in name on a local control plane",
         "docs/api-events.md: nats --server=nats://host:4222 consumer next hyperfleet-events dns --wait=20s --ack: the nats command is no part of the checkout",
         "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
@@ -79,10 +80,11 @@ describe('commands', () => {
         "docs/fleet.md: kubectl get fleetdev pump-17 -o jsonpath='{.metadata.annotations.fleet\\.nationtech\\.io/reported-labels}{"\\n"}'   # what its agent says: it needs an agent",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
-        "docs/image.md: git checkout v0.1.0: it needs an image built by others",
+        "docs/image.md: docker run --rm quay.io/hyperfleet/muster:v0.1.0 version: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
         "docs/install-production.md: npm run image -- --tag registry.example.com/platform/muster:v0.1.0: it builds, pushes and signs at a registry of your own",
+        "docs/install-production.md: rm built.yaml: it commits to a fork of your own",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
         "docs/providers.md: kubectl apply -k kustomize/providers/cluster-api: it needs Cluster API; test/integration/providers/cluster-api.test.ts applies the same folders",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",

@@ -36,7 +36,9 @@ beforeAll(async () => {
   await vi.waitFor(
     async () => {
       for (const by of Object.values(BY))
-        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain('fleet.nationtech.io/approve-batch')
+        expect(await note({ 'fleet.nationtech.io/approve-batch': '2@1' }, by)).toContain(
+          'fleet.nationtech.io/approve-batch',
+        )
     },
     { timeout: 60_000 },
   )
@@ -184,15 +186,15 @@ test('who may write and approve changes them; who is refused is told what to do'
   const taken = { 'fleet.nationtech.io/approve-batch': null }
   expect(await note(taken, ['--as=approver'])).toBe('allowed')
   expect(await note(taken, EDITOR)).toMatchInlineSnapshot(
-    `"fleet.nationtech.io/approve-batch is for people who may update deployments/approval: ask one of them, or have the ClusterRole muster-rollout-approver bound to you in this namespace"`,
+    `"only people who may update deployments/approval may set or remove fleet.nationtech.io/approve-batch: ask one of them, or an administrator to bind the ClusterRole muster-rollout-approver to you in this namespace"`,
   )
   expect(await settle({ approval: 'Automatic' }, EDITOR)).toMatchInlineSnapshot(
-    `"where approval is Manual, or the rollout is Suspended, spec.rollout.approval is for people who may also update deployments/approval, since it may let the rollout go on or take it back: leave it as it is, or have a person change it to whom both muster-fleet-editor and muster-rollout-approver are bound in this namespace"`,
+    `"where approval is Manual, or the rollout is Suspended, only people who may also update deployments/approval may change spec.rollout.approval, which may let the rollout go on or take it back: leave it as it is, or ask a person who has both muster-fleet-editor and muster-rollout-approver in this namespace to change it"`,
   )
   // A new program with other batches in one change is what a person may mean: the message says how it is done.
   const both = { spec: { score: { data: { command: ['false'] } }, rollout: { batches: [{ limit: 2 }] } } }
   expect(await patch(both, BY['a commit'])).toMatchInlineSnapshot(
-    `"where approval is Manual, or the rollout is Suspended, spec.rollout.batches is not changed by a commit, since it may let the rollout go on or take it back: leave it as it is, or have a person to whom both muster-fleet-editor and muster-rollout-approver are bound make the same change by kubectl, after which the commit is synced. Where commits are to approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
+    `"where approval is Manual, or the rollout is Suspended, a commit may not change spec.rollout.batches or spec.rollout.batches, which may let the rollout go on or take it back: leave it as it is, or ask a person who has both muster-fleet-editor and muster-rollout-approver to make the same change with kubectl, after which the commit can be synced. To let commits approve, an administrator labels the namespace default with muster.dev/commits-approve=true"`,
   )
 })
 
