@@ -53,6 +53,8 @@ interface Memory {
   readonly unfinishedClusters: Map<string, NamespacedName>
   /** Since when claims that clusters name are not there. */
   readonly absentClaims: Map<string, number>
+  /** The uids of namespaces in which a cluster was seen. */
+  readonly usedNamespaces: Set<string>
   readonly brake: ClusterBrake
   /** That of the rejections and the dependencies. */
   generation: number | undefined
@@ -151,6 +153,7 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
     rejections,
     unfinishedClusters,
     absentClaims: memory.absentClaims,
+    usedNamespaces: memory.usedNamespaces,
     now,
   })
   const seen = toObserved(read)
@@ -284,6 +287,7 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
     rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
+    usedNamespaces: new Set(),
     brake: createBrake(object, monotonic(clock)),
     generation: undefined,
     dependencies: undefined,

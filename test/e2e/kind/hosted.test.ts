@@ -1,5 +1,5 @@
 /** The provider `hosted` where pods run: a pool of control planes, of which one is claimed, used, put to sleep, upgraded and released. */
-import { load } from 'js-yaml'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KUBERNETES_VERSION, NEXT_KUBERNETES } from '#hack/controlplane/binaries.ts'
 import { isDeep, repetitions } from '#test/harness/deep.ts'
@@ -23,6 +23,11 @@ const NEXT = isDeep ? NEXT_KUBERNETES.version : 'v1.99.0'
 const PATIENCE = { timeout: 300_000, interval: 500 }
 
 vi.setConfig({ testTimeout: 360_000 })
+
+interface PoolManifest {
+  readonly kind: string
+  readonly spec: object
+}
 
 const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
 
@@ -74,8 +79,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe(state), PATIENCE)
 
   test('a pool is filled, each cluster in a namespace of its own; its containers began in their order, and none began twice', async () => {
-    const [pool] = [load(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as { spec: object }]
-    await world.apply([{ ...pool, spec: { ...pool.spec, size: SIZE, maxSize: SIZE, runningCount: SIZE } }])
+    const delivered = loadAll(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as PoolManifest[]
+    const sizes = { size: SIZE, maxSize: SIZE, runningCount: SIZE }
+    await world.apply(
+      delivered.map((one) => (one.kind === 'ClusterPool' ? { ...one, spec: { ...one.spec, ...sizes } } : one)),
+    )
     const ready = `--for=jsonpath={.status.ready}=${SIZE}`
     await measure('filled', async () => {
       await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
@@ -128,6 +136,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
       'namespace/kube-system',
     ])
     await world.asClient('kubectl create configmap kept --from-literal=by=me')
+  })
+
+  test('CLUSTER-80: the customization of its pool is in it: the first address of the network of Services is that of the Service kubernetes', async () => {
+    const address = await world.asClient("kubectl get service kubernetes --output='jsonpath={.spec.clusterIP}'")
+    expect(address.trim()).toBe('10.42.0.1')
   })
 
   const kept = () => world.asClient("kubectl get configmap kept --output='jsonpath={.data.by}'")
@@ -276,17 +289,18 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     for (const pod of items) expect(containersOf(pod).map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
   })
 
-  test('CLUSTER-27: released, and its pool deleted, nothing is left in their namespaces, and no volume', async () => {
+  test('CLUSTER-27: released, and its pool deleted, nothing is left of them, no namespace and no volume', async () => {
     const ofTask =
       'statefulsets,jobs,persistentvolumeclaims,secrets,services,serviceaccounts,roles,rolebindings,networkpolicies'
     const find = async (...args: readonly string[]) => (await kubectl('get', ...args, '--output=name')).trim()
     await kubectl('delete', 'clusterclaim', 'mine', `--namespace=${NAMESPACE}`, '--timeout=300s')
     expect(await find(ofTask, `--namespace=${name}`, '--selector=muster.dev/adapter')).toBe('')
     await expect.poll(() => podsOf(name), PATIENCE).toEqual([])
-    // The namespaces go five minutes after they were made (POOL-36), and keep the pool until then.
+    // And with it the install-config: POOL-36.
+    await expect.poll(() => find('namespace', name, '--ignore-not-found'), PATIENCE).toBe('')
     await kubectl('delete', 'clusterpool', 'hosted', `--namespace=${NAMESPACE}`, '--wait=false')
     const left = async () =>
-      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
+      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find('namespaces', '--selector=hive.openshift.io/clusterpool-uid')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
     await expect.poll(left, PATIENCE).toBe('')
     const volumes = async () =>
       (await kubectl('get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.claimRef.namespace}')).split(' ')
