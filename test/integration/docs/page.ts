@@ -6,7 +6,7 @@
  *   <!-- refused: 401 403 -->          before a block: the answers of 400 and above that its curls get; none without it
  *   <!-- exits: 1 -->                  before a block: the exit code that it ends with
  *   <!-- not run: REASON -->           before a block: why no test can run it
- *   <!-- run by: PATH -->              before a block: the test that runs it instead
+ *   <!-- run by: PATH -->              before a block: the test that takes it from the page and runs it instead (run-by.ts)
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -90,6 +90,14 @@ export const commandsBelow = ({ path, text }: Page, heading: string): readonly s
   return parsePage(path, section.slice(0, end === -1 ? undefined : end).join('\n')).blocks.map(
     ({ commands }) => commands,
   )
+}
+
+/** The commands of the one block that has this piece of them. @throws PageError when there is none, or more than one */
+export const commandsWith = ({ path, blocks }: Page, piece: string): string => {
+  const found = blocks.filter(({ commands }) => commands.includes(piece))
+  if (found.length !== 1 || found[0] === undefined)
+    throw new PageError(`${path} has ${found.length} blocks with "${piece}", and a test runs one`)
+  return found[0].commands
 }
 
 interface Fence {
