@@ -426,9 +426,10 @@ spec:
     })
   }
 
-  // Journeys 1 and 2
+  // Journey 1
+  // Journey 2
   test('docs/gitops.md and docs/gitops-declare.md: their commands do what they say, and the folders that they push are Applications', {
-    timeout: 400_000,
+    timeout: 900_000,
   }, async () => {
     // What Argo CD already says of the environment that the cluster has must not pass for what the page comes to.
     await world.install()

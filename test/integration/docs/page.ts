@@ -65,7 +65,7 @@ export const parsePage = (path: string, text: string): Page => {
     if (token.type === 'heading') anchors.add(slugger.slug(words((token as Tokens.Heading).tokens)))
     if (token.type === 'link') links.push((token as Tokens.Link).href)
   })
-  const fences = tokenLists(tokens).flatMap((list) => fencesOf(path, list))
+  const fences = fencesOf(path, tokens)
   return {
     path,
     text,
@@ -105,9 +105,12 @@ interface Fence {
   readonly block: Block
 }
 
+/** Those of a list of tokens, and of lists and quotations in it, in the order in which they are read. */
 const fencesOf = (path: string, list: readonly Token[]): readonly Fence[] => {
   const visible = list.filter(({ type }) => type !== 'space')
   return visible.flatMap((token, at) => {
+    if (token.type === 'list') return (token as Tokens.List).items.flatMap((item) => fencesOf(path, item.tokens))
+    if (token.type === 'blockquote') return fencesOf(path, (token as Tokens.Blockquote).tokens)
     if (token.type !== 'code') return []
     const { text, lang } = token as Tokens.Code
     const next = visible[at + 1]
@@ -150,15 +153,6 @@ const directives = (path: string, token: Token | undefined): Directives => {
   }
   return said
 }
-
-/** The list itself and those of lists and quotations in it. */
-const tokenLists = (tokens: readonly Token[]): readonly (readonly Token[])[] => [
-  tokens,
-  ...tokens.flatMap((token) => {
-    if (token.type === 'list') return (token as Tokens.List).items.flatMap((item) => tokenLists(item.tokens))
-    return token.type === 'blockquote' ? tokenLists((token as Tokens.Blockquote).tokens) : []
-  }),
-]
 
 /** A heading as GitHub reads it for its anchor: without marks. */
 const words = (tokens: readonly Token[]): string =>

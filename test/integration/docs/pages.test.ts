@@ -124,6 +124,11 @@ describe('a page', () => {
     )
   })
 
+  test('is run from top to bottom, the blocks of its lists in their places', () => {
+    const text = '```sh\na\n```\n\n1. First:\n\n   ```sh\n   b\n   ```\n\n> ```sh\n> c\n> ```\n\n```sh\nd\n```\n'
+    expect(parsePage('docs/a.md', text).blocks.map(({ commands }) => commands)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
   test('has the blocks of its lists, and what they print', () => {
     const text = '1. First:\n\n   <!-- exits: 1 -->\n   ```sh\n   false\n   ```\n   ```text\n   no\n   ```\n'
     expect(parsePage('docs/a.md', text).blocks).toEqual([

@@ -1,4 +1,4 @@
-/** What a person types to steer a rollout: the table of docs/fleet-rollouts.md, row by row, on Deployments that have devices. Journey 5. */
+/** What a person types to steer a rollout: the table of docs/fleet-rollouts.md, row by row, on Deployments that have devices. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -96,6 +96,7 @@ const rollsOut = async (app: string, machines: readonly Machine[], revision: num
   await reaches(app, { revision, rollout: { phase: 'Inactive' } })
 }
 
+// Journey 5
 test('pause, go on, go on in spite of a bad batch, take back', async () => {
   const app = 'till-display'
   const machines = await tills(app, 3)

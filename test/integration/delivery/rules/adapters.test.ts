@@ -18,7 +18,7 @@ describe('required_adapters', () => {
     expect(requiredIsDone(objects)).toEqual([])
   })
 
-  /** Journey 3: the first adapter that reports must not make a cluster Ready where it matters. */
+  // Journey 3: the first adapter that reports must not make a cluster Ready where it matters.
   test.each(['stage', 'prod'])('of %s are named or undecided, never whatever reports first', async (overlay) => {
     const found = (await build(`kustomize/overlays/${overlay}`)).filter(({ metadata }) =>
       metadata.name.startsWith('hyperfleet-kinds'),
