@@ -60,7 +60,7 @@ interface BrakeEvent {
   readonly regarding: { readonly kind: string; readonly name: string }
 }
 
-/** As docs/fleet.md has a person do it, who reads the value from the events that the first command lists. */
+/** As docs/fleet.md has a person do it: the first command lists the events with the value, the second one writes it. */
 const release = async (value: string): Promise<void> => {
   const [list = '', annotate = ''] = commandsWith(await readPage('docs/fleet.md'), 'release-deletions=').split('\n')
   const kubectl = (command: string) => world.plane.kubectl(...command.split(' ').slice(1))
