@@ -14,6 +14,9 @@ export const Namespace: Resource<Namespace> = defineResource<unknown, { readonly
   subresources: ['status'],
 })
 
+/** On a Namespace: what it asks of its pods, `restricted`, `baseline` or `privileged`. Kubernetes: Pod Security Standards. */
+export const POD_SECURITY_LABEL = 'pod-security.kubernetes.io/enforce'
+
 export interface Secret extends KubeObject<undefined> {
   readonly type?: string
   /** base64. */

@@ -2,8 +2,8 @@
 import { readFile, realpath } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { dirname, isAbsolute, normalize, sep } from 'node:path'
-import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
-import { type HttpAllowlist, httpAllowlist } from '#lib/link-local/http-allowlist.ts'
+import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
+import { type HttpAllowlist, httpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
 import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { type NatsAllowlist, type NatsFiles, natsAllowlist } from './events/nats-allowlist.ts'
@@ -78,7 +78,7 @@ export const grantAccess = ({
     if (isAbsolute(path) && files.some((listed) => isWithin(listed, path))) return undefined
     return 'it is not among the files that tasks may read: list its folder in --adapter-files'
   }
-  const allowlist = httpAllowlist(httpTargets)
+  const allowlist = httpAllowlist(httpTargets, '--adapter-http-targets')
   /** For the API of the flags. */
   const trustedToken =
     tokenAudience !== undefined ? 'account' : tokenFile === undefined ? undefined : { file: tokenFile }

@@ -1,8 +1,8 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
-import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
-import { httpAllowlist } from '#lib/link-local/http-allowlist.ts'
+import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
+import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'

@@ -7,6 +7,11 @@ export interface Cluster {
   /** The context in that file. */
   readonly context: string
   readonly kubectl: Kubectl
+  /**
+   * A folder of this machine with its kube-apiserver, kube-controller-manager, etcd and kubectl, by which further control planes can
+   * run beside it; undefined when they can't be had, or don't run here. It goes with `stop`.
+   */
+  readonly programs?: () => Promise<string | undefined>
   /** True when it goes with `stop`; false when it was there before and stays. */
   readonly ours: boolean
   /** Stops and removes what `start` started, and nothing else. */

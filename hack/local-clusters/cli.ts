@@ -16,6 +16,7 @@ interface Options {
   readonly folder: string
   readonly port: string
   readonly projects: string
+  readonly binaries?: string
   readonly certificateValidity: string
   readonly temporary?: true
 }
@@ -55,7 +56,7 @@ const serve = async (options: Options): Promise<void> => {
   const guarded = options.temporary === true
   if (guarded) guardFolder(folder)
   const projects = await readProjects(options.projects)
-  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
+  const binaries = options.binaries ?? (await ensureBinaries(CONTROL_PLANE, console.error))
   const clusters = await LocalClusters.open({ folder, binaries, validityMs, guarded, onProblem: console.error })
   const app = createServer(clusters, projects)
   const end = async () => {
@@ -71,6 +72,10 @@ const program = new Command('npm run local-clusters --')
   .description('Gives real Kubernetes clusters on this machine by an HTTP API, as a cloud does.')
   .requiredOption('--folder <path>', 'where everything is kept')
   .requiredOption('--projects <file>', 'JSON: [{"project": "…", "token": "…", "clusters": 3}]')
+  .option(
+    '--binaries <folder>',
+    'of etcd, kube-apiserver and kube-controller-manager; when left out, they are built with Go',
+  )
   .option('--port <number>', 'of 127.0.0.1', '8470')
   .option('--certificate-validity <duration>', 'of the certificates of a cluster, which are renewed before', '720h')
   .option('--temporary', 'the clusters and the folder end with the service')

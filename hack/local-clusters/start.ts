@@ -11,6 +11,8 @@ export interface ServiceStart {
   /** Of its log and its list of projects, which are not the state's. */
   readonly logs: string
   readonly port: number
+  /** The folder of etcd, kube-apiserver and kube-controller-manager; they are built when undefined. */
+  readonly binaries?: string | undefined
   readonly projects: readonly Project[]
   /** Clusters and folder end with the service. */
   readonly temporary: boolean
@@ -24,7 +26,7 @@ export interface LocalClustersService {
 
 /** Resolves when it serves. @throws ProcessError */
 export const startLocalClusters = async (options: ServiceStart): Promise<LocalClustersService> => {
-  const { folder, logs, port, projects, temporary } = options
+  const { folder, logs, port, binaries, projects, temporary } = options
   const list = join(logs, 'local-clusters.projects.json')
   await writeFile(list, JSON.stringify(projects), { mode: 0o600 })
   const child = await startChild({
@@ -36,6 +38,7 @@ export const startLocalClusters = async (options: ServiceStart): Promise<LocalCl
       `--folder=${folder}`,
       `--projects=${list}`,
       `--port=${port}`,
+      ...(binaries === undefined ? [] : [`--binaries=${binaries}`]),
       ...(temporary ? ['--temporary'] : []),
     ],
     logFile: join(logs, 'local-clusters.log'),

@@ -1,7 +1,7 @@
 /** The managers of a whole suite: as kustomize/ does it, a process each, with the rights of its own ServiceAccount. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
+import { TASK_ACCOUNTS_NAMESPACE, WORK_NAMESPACE } from '#cmd/security/model.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { writeTokenKubeconfig } from '../cluster/kubeconfig.ts'
 import { freePort } from '../process/ports.ts'
@@ -24,7 +24,7 @@ export interface Manager {
 export const TASK_ACCOUNTS = TASK_ACCOUNTS_NAMESPACE
 
 /** The namespace of what tasks apply that has none of its own. */
-export const TASK_WORK = 'hyperfleet-work'
+export const TASK_WORK = WORK_NAMESPACE
 
 export const SENTINELS: Manager = {
   subject: 'Sentinels',

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { printKubeconfig } from '../../cmd/claim/kubeconfig.ts'
+import { type Kubectl, kubectl } from '../cluster/kubectl.ts'
 import { PARTS } from '../local-clusters/control-plane.ts'
 import { findDaemon } from '../local-clusters/daemon.ts'
 import { Etcd } from '../local-clusters/etcd.ts'
@@ -13,6 +14,7 @@ import { untilGoal } from './goal.ts'
 import { apply, render } from './manifests.ts'
 import { KUSTOMIZE, type Place } from './place.ts'
 import { type PoolSighting, untilPool } from './pool.ts'
+import type { ClusterService } from './provider.ts'
 
 /** The pool of kustomize/providers/local/pool, and the claims of kustomize/providers/local/claims. */
 const POOL = 'lab'
@@ -35,7 +37,12 @@ const hasCluster =
  * @param both a second claim is made, which has to wait: only one cluster runs
  * @returns the path of the kubeconfig
  */
-export const claimRealCluster = async (place: Place, hasFleet: boolean, both: boolean): Promise<string> => {
+export const claimRealCluster = async (
+  place: Place,
+  { binaries }: ClusterService,
+  hasFleet: boolean,
+  both: boolean,
+): Promise<string> => {
   const { run, cluster, namespace, scratch } = place
   const file = join(scratch, `${FIRST}.kubeconfig`)
   const stocked = await run.step(`Watch the pool ${POOL} until one real cluster runs and another one hibernates`, () =>
@@ -49,7 +56,12 @@ export const claimRealCluster = async (place: Place, hasFleet: boolean, both: bo
   })
   await run.step(
     `List its namespaces with that kubeconfig${hasFleet ? ', the one that the fleet makes there among them' : ''}`,
-    () => untilListed(place, file, hasFleet ? ROLLED_OUT : 'default'),
+    () =>
+      untilListed(
+        place,
+        kubectl(join(binaries, 'kubectl'), [`--kubeconfig=${file}`]),
+        hasFleet ? ROLLED_OUT : 'default',
+      ),
     (names) => names.join(', '),
   )
   return file
@@ -70,10 +82,10 @@ const claim = async ({ cluster }: Place, names: readonly string[]): Promise<void
 }
 
 /** @returns the names of the namespaces, once the one that is looked for is among them */
-const untilListed = ({ run, screen, cluster }: Place, kubeconfig: string, name: string): Promise<readonly string[]> =>
+const untilListed = ({ run, screen }: Place, claimed: Kubectl, name: string): Promise<readonly string[]> =>
   untilGoal(run, screen, async (signal, onSighting) => {
     for (let before = ''; ; ) {
-      const output = await cluster.kubectl([`--kubeconfig=${kubeconfig}`, 'get', 'namespaces', '-o', 'name'])
+      const output = await claimed(['get', 'namespaces', '-o', 'name'])
       const names = output
         .trim()
         .split('\n')

@@ -1,11 +1,7 @@
-/** The provider `local`, where `npm run up` starts the local control plane: a service that gives real clusters, and the task that asks it for them. */
+/** The provider `local`, where `npm run up` starts its cluster: a service that gives real clusters, and the task that asks it for them. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Cluster } from '../cluster/cluster.ts'
-import { LOCAL_CONTEXT } from '../cluster/local/controlplane.ts'
-import { CONTROL_PLANE } from '../controlplane/binaries.ts'
-import { isBuilt } from '../gobuild/build.ts'
 import { startLocalClusters } from '../local-clusters/start.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { freePort } from '../process/ports.ts'
@@ -30,20 +26,27 @@ export interface Provider {
   readonly adapterFlags: readonly string[]
   /** The task, its rights and the pool of real clusters. */
   readonly manifests: readonly Manifest[]
-  /** Of the service's state; undefined when there is no service. */
-  readonly folder: string | undefined
+  /** Undefined without real clusters. */
+  readonly service: ClusterService | undefined
+}
+
+/** The service that gives them. */
+export interface ClusterService {
+  /** Of its state. */
+  readonly folder: string
+  /** The folder of the programs that it runs, and of kubectl. */
+  readonly binaries: string
 }
 
 /** Of an `npm run up` without real clusters. */
-const NONE: Provider = { requiredAdapters: [], adapterFlags: [], manifests: [], folder: undefined }
-
-/** Whether real clusters can run beside this one: elsewhere the service may be out of reach, or its programs are not built. */
-const isPossible = ({ ours, context }: Cluster): boolean => ours && context === LOCAL_CONTEXT && isBuilt(CONTROL_PLANE)
+const NONE: Provider = { requiredAdapters: [], adapterFlags: [], manifests: [], service: undefined }
 
 /** @param isWanted false: none */
 export const startProvider = async (place: Place, isWanted: boolean): Promise<Provider> => {
   const { run, cluster, logs } = place
-  if (!isWanted || !isPossible(cluster)) return NONE
+  // Beside a cluster that was there before no other ones are made.
+  const binaries = isWanted && cluster.ours ? await cluster.programs?.() : undefined
+  if (binaries === undefined) return NONE
   // Not in the scratch folder: a task may read nothing below the folder with the managers' own tokens.
   const home = await temporaryFolder('local-clusters')
   run.undo(undefined, () => rm(home, { recursive: true, force: true }))
@@ -55,7 +58,14 @@ export const startProvider = async (place: Place, isWanted: boolean): Promise<Pr
       await mkdir(tokenFolder, { mode: 0o700 })
       await writeFile(join(tokenFolder, 'token'), token, { mode: 0o600 })
       const projects = [{ project: 'up', token, clusters: QUOTA }]
-      const service = await startLocalClusters({ folder, logs, port: await freePort(), projects, temporary: true })
+      const service = await startLocalClusters({
+        folder,
+        logs,
+        port: await freePort(),
+        binaries,
+        projects,
+        temporary: true,
+      })
       run.undo('Stopping the service and its clusters', async () => void (await service.child.stop(GRACE_MS)))
       run.watch(service.child)
       return service.url
@@ -70,6 +80,6 @@ export const startProvider = async (place: Place, isWanted: boolean): Promise<Pr
     requiredAdapters: [ADAPTER],
     adapterFlags: [`--adapter-files=${tokenFolder}`, `--adapter-http-targets=${url}/clusters`],
     manifests: JSON.parse(pointed) as Manifest[],
-    folder,
+    service: { folder, binaries },
   }
 }

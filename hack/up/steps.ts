@@ -5,7 +5,7 @@ import { claimRealCluster, releaseRealClusters, watchSecondClaim } from './lab.t
 import { type RunningManager, startAdapters, startFleet, startPools, startSentinels } from './managers.ts'
 import { NAMESPACE, type Place } from './place.ts'
 import type { Sighting } from './progress.ts'
-import { startProvider } from './provider.ts'
+import { type ClusterService, startProvider } from './provider.ts'
 import type { Run } from './run.ts'
 import { applySamples, followClaim, followResources, followRollout, followSentinels } from './sample-flow.ts'
 import type { Screen } from './screen.ts'
@@ -29,7 +29,7 @@ export interface Settings {
   readonly logs: string
   /** Nothing is to be looked at afterwards. */
   readonly once: boolean
-  /** Whether a pool of real clusters is wanted; there is none where the cluster is no local control plane of ours. */
+  /** Whether a pool of real clusters is wanted; there is none beside a cluster that was there before. */
   readonly realClusters: boolean
 }
 
@@ -43,19 +43,20 @@ export const bringUp = async (run: Run, screen: Screen, settings: Settings): Pro
   const place: Place = { run, screen, cluster, namespace: NAMESPACE, scratch, logs }
   const natsUrl = await startEventsNats(place)
   const provider = await startProvider(place, settings.realClusters)
+  const { service } = provider
   const apiUrl = await startApi(place, natsUrl, provider.requiredAdapters)
 
   const sentinels = await startSentinels(place, apiUrl)
   const adapters = await startAdapters(place, apiUrl, ...provider.adapterFlags)
   const pools = await startPools(place, apiUrl)
-  const fleet = natsUrl === undefined ? [] : await startFleet(place, provider.folder !== undefined)
+  const fleet = natsUrl === undefined ? [] : await startFleet(place, service !== undefined)
 
   await applySamples(place, apiUrl, provider.manifests)
   const observations = await followResources(place, apiUrl)
   await followClaim(place)
   const hasFleet = fleet.length > 0
-  const claimedKubeconfig = provider.folder && (await claimRealCluster(place, hasFleet, settings.once))
-  const seeThemGone = provider.folder && settings.once ? await releaseAll(place, provider.folder) : undefined
+  const claimedKubeconfig = service && (await claimRealCluster(place, service, hasFleet, settings.once))
+  const seeThemGone = service && settings.once ? await releaseAll(place, service) : undefined
   if (hasFleet) await followRollout(place)
   await seeThemGone?.()
   await followSentinels(place)
@@ -63,7 +64,7 @@ export const bringUp = async (run: Run, screen: Screen, settings: Settings): Pro
   return { cluster, apiUrl, managers, runsUrl: adapters.runsUrl, observations, claimedKubeconfig }
 }
 
-const releaseAll = async (place: Place, folder: string): Promise<() => Promise<void>> => {
+const releaseAll = async (place: Place, { folder }: ClusterService): Promise<() => Promise<void>> => {
   await watchSecondClaim(place)
   return releaseRealClusters(place, folder)
 }

@@ -28,7 +28,8 @@ Where the cluster comes from, the first that serves:
   kind in Docker, the local control plane built with Go.
 MUSTER_CLUSTER=kind, local or the name of a context leaves no other choice.
 
-On the local control plane there is a pool of two real clusters besides, and a claim that has one of them: docs/get-a-cluster.md.
+On the local control plane, and on kind where Docker is on this Linux, there is a pool of two real clusters besides, and a claim that
+has one of them: docs/get-a-cluster.md.
 They take 0.4 GB of memory each while they run. --no-real-clusters leaves them out.
 
 It ends with Ctrl-C, which stops what it started and removes what it added. A second Ctrl-C does not wait.

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assets } from '#hack/cluster/assets.ts'
 import type { Cluster, ClusterProvider, ClusterRequest } from '#hack/cluster/cluster.ts'
@@ -12,6 +14,10 @@ import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { writeImageArchive } from '#hack/image/archive.ts'
 import { NODE_PACKAGES } from '#hack/kindnode/node-root.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+
+const run = promisify(execFile)
+
+const PROGRAMS = ['kube-apiserver', 'kube-controller-manager', 'etcd'] as const
 
 /** What every cluster must do, wherever it comes from. Skips carry a reason. */
 
@@ -132,6 +138,17 @@ describe.for(Object.entries(CASES))('a cluster of the provider "%s"', ([name, { 
       if (noNodes === undefined) await kubectl(['wait', '--for=condition=Complete', 'job/done', '--timeout=50s'])
       const succeeded = await kubectl(['get', 'job', 'done', '-o', 'jsonpath={.status.succeeded}'])
       expect(succeeded).toBe(noNodes === undefined ? '1' : '')
+    },
+  )
+
+  test.skipIf(name === 'existing' || name === 'assets')(
+    'gives the programs of its control plane, by which further ones run here',
+    async ({ skip }) => {
+      const folder = await started(skip).programs?.()
+      const versions = PROGRAMS.map(async (program) => (await run(join(folder ?? '', program), ['--version'])).stdout)
+      for (const version of await Promise.all(versions))
+        expect(version).toMatch(/^(Kubernetes v1|etcd Version: 3)\.\d+/)
+      await run(join(folder ?? '', 'kubectl'), ['version', '--client'])
     },
   )
 

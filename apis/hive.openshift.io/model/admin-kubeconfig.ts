@@ -5,8 +5,8 @@
  */
 
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import { namesBlockedAddress } from '#lib/egress/guarded-lookup.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
 import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { APIS_ERRORS } from '../../errors.ts'
 import { RESOURCE_LABEL } from '../../hyperfleet.redhat.com/applied-objects.ts'

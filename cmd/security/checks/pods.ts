@@ -1,4 +1,5 @@
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POD_SECURITY_LABEL } from '#apis/kubernetes.ts'
 import { LINES } from '../lines.ts'
 import {
   type Container,
@@ -69,17 +70,15 @@ export const podsCheck = defineCheck('pods', WORKLOAD_KINDS, (objects) =>
   }),
 )
 
-const ENFORCE = 'pod-security.kubernetes.io/enforce'
-
 /** The namespace refuses other pods. SECURITY-5. */
 export const namespaceCheck = defineCheck('namespace', ['Namespace'], ({ Namespace: namespaces }) => {
   const namespace = namespaces.find(({ metadata }) => metadata.name === NAMESPACE)
   const where = nameOf('Namespace', { name: NAMESPACE })
   if (namespace === undefined)
     return [{ line: LINES.pods, where, what: 'it is missing', todo: 'install Muster: docs/install.md' }]
-  if (namespace.metadata.labels?.[ENFORCE] === 'restricted') return []
-  const todo = `kubectl label --overwrite namespace ${NAMESPACE} ${ENFORCE}=restricted`
-  return [{ line: LINES.pods, where, what: `it has no label ${ENFORCE}=restricted`, todo }]
+  if (namespace.metadata.labels?.[POD_SECURITY_LABEL] === 'restricted') return []
+  const todo = `kubectl label --overwrite namespace ${NAMESPACE} ${POD_SECURITY_LABEL}=restricted`
+  return [{ line: LINES.pods, where, what: `it has no label ${POD_SECURITY_LABEL}=restricted`, todo }]
 })
 
 /** One command corrects all. */
@@ -93,12 +92,12 @@ export const clusterNamespacesCheck = defineCheck('cluster-namespaces', ['Namesp
       ({ metadata: { labels = {}, deletionTimestamp } }) =>
         POOL_LABELS.uid in labels && deletionTimestamp === undefined,
     )
-    .filter(({ metadata: { labels = {} } }) => !['restricted', 'baseline'].includes(labels[ENFORCE] ?? ''))
+    .filter(({ metadata: { labels = {} } }) => !['restricted', 'baseline'].includes(labels[POD_SECURITY_LABEL] ?? ''))
     .slice(0, MAX_NAMED)
     .map(({ metadata }) => ({
       line: LINES.clusterPods,
       where: nameOf('Namespace', { name: metadata.name }),
-      what: `a pod there may have what its node has: its label ${ENFORCE} is neither restricted nor baseline`,
-      todo: `kubectl label --overwrite namespace --selector=${POOL_LABELS.uid} ${ENFORCE}=restricted; with --dry-run=server it says which pods that would refuse. Where the manager of pools has --clusterpool-pod-security=privileged, all that it makes are named here: write baseline there, or restricted`,
+      what: `a pod there may have what its node has: its label ${POD_SECURITY_LABEL} is neither restricted nor baseline`,
+      todo: `kubectl label --overwrite namespace --selector=${POOL_LABELS.uid} ${POD_SECURITY_LABEL}=restricted; with --dry-run=server it says which pods that would refuse. Where the manager of pools has --clusterpool-pod-security=privileged, all that it makes are named here: write baseline there, or restricted`,
     })),
 )

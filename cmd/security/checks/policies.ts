@@ -25,6 +25,7 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-cluster-local': LINES.taskNamespaces,
   'muster-declared': LINES.commits,
   'muster-declared-replacements': LINES.commits,
+  'muster-device-selection': LINES.devices,
   'muster-finalizers': LINES.steps,
   'muster-pool-admins': LINES.claimGroups,
   'muster-pool-bindings': LINES.poolBindings,

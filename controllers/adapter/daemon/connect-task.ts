@@ -1,6 +1,6 @@
 /** Connects the runs of a task to everything that they talk to. */
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
+import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'

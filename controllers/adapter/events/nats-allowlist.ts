@@ -1,6 +1,6 @@
 /** Which NATS servers the events of tasks may come from: ADAPTER-103. */
 import { promisify } from 'node:util'
-import { guardedLookup, namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
+import { guardedLookup, namesBlockedAddress } from '#lib/egress/guarded-lookup.ts'
 import { withoutCredentials } from '#lib/nats/url.ts'
 
 /** Of the operator's flags, never of a task. */

@@ -5,9 +5,9 @@
  */
 
 import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
+import type { HttpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { findExcess } from '#lib/json/size.ts'
 import type { Json } from '#lib/json-patch/json.ts'
-import type { HttpAllowlist } from '#lib/link-local/http-allowlist.ts'
 import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { Compiler, type Languages } from './compile/compiler.ts'
 import { PROVIDED, RESOURCES, VariableNames } from './compile/variable-names.ts'

@@ -1,10 +1,10 @@
 /**
  * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes: ADAPTER-56. Where
- * they may lead: lib/link-local/http-allowlist.ts.
+ * they may lead: lib/egress/http-allowlist.ts.
  */
 
+import type { HttpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { isObject } from '#lib/json/is-object.ts'
-import type { HttpAllowlist } from '#lib/link-local/http-allowlist.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
 import { type FailureReason, TaskError } from '../run/task-error.ts'

@@ -1,8 +1,8 @@
 /** One look at the API server of a cluster, with its own kubeconfig and nothing of the manager's: CLUSTER-20. */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
-import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import { ApiError } from '#operator/client/errors.ts'
 import { createTransport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'

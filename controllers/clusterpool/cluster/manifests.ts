@@ -10,11 +10,11 @@ import {
   PROVIDER_ROLE_LABEL,
   VERSION_ANNOTATION,
 } from '#apis/hive.openshift.io/v1/labels.ts'
-import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
+import { POD_SECURITY_LABEL, RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
 import type { Action, AdminBinding } from '../model/plan.ts'
-import { POD_SECURITY_LABEL, type PodSecurityLevel } from '../model/pod-security.ts'
+import type { PodSecurityLevel } from '../model/pod-security.ts'
 import type { ProviderRole } from '../model/provider.ts'
 import { installConfigSecretName } from './render.ts'
 

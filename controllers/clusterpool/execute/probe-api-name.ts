@@ -1,7 +1,7 @@
 /** Looks whether the API name of a cluster resolves and nothing answers there. */
 import { Resolver } from 'node:dns/promises'
 import { BlockList, connect, isIP } from 'node:net'
-import { isBlocked } from '#lib/link-local/guarded-lookup.ts'
+import { isBlocked } from '#lib/egress/guarded-lookup.ts'
 import type { ConditionInput } from '#operator/model/conditions.ts'
 
 /** Where to look; as the system has it when absent. Tests have name servers and clusters of their own. */

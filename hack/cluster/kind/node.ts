@@ -1,12 +1,25 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { machine as machineName, type } from 'node:os'
 import { basename } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { LocalContainer } from '../../docker/local-container.ts'
 import { ProcessError } from '../../process/errors.ts'
 import type { Kubectl } from '../kubectl.ts'
 import { lastWords, removeContainer } from './ended.ts'
 import { loadCommand } from './images.ts'
-import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, KEEP_SETTINGS, type Step } from './plan.ts'
+import {
+  ADMIN_CONFIG,
+  API_SERVER_PORT,
+  BOOTED,
+  COLLECT_PROGRAMS,
+  KEEP_SETTINGS,
+  PROGRAMS_FOLDER,
+  type Step,
+} from './plan.ts'
 import { removeWhenWeEnd } from './watch.ts'
 
 /** The machine's kernel modules, for kube-proxy. */
@@ -115,6 +128,24 @@ export class StartedKindNode extends AbstractStartedContainer {
     await this.copyFilesToContainer([{ source: archive, target }])
     await this.run({ title: 'Loading an image', command: loadCommand(target) })
     await this.exec(['rm', target])
+  }
+
+  /**
+   * Copies the programs of its control plane into a folder that is not there yet.
+   * @returns whether they run on this machine: Docker may be on another one, or in a virtual one
+   */
+  async copyPrograms(folder: string): Promise<boolean> {
+    const machine = (await this.run(COLLECT_PROGRAMS)).trim()
+    if (machine !== `${type()} ${machineName()}`) return false
+    await mkdir(folder, { recursive: true })
+    const unpacking = spawn('tar', ['--extract', '--strip-components=1', `--directory=${folder}`], {
+      stdio: ['pipe', 'inherit', 'inherit'],
+    })
+    const ended = once(unpacking, 'close')
+    await pipeline(await this.copyArchiveFromContainer(PROGRAMS_FOLDER), unpacking.stdin)
+    const [code] = await ended
+    if (code !== 0) throw new ProcessError(`tar could not unpack the programs of the node (exit ${code})`)
+    return true
   }
 
   /** The node's own kubectl, for machines that have none. Files it is told to read must be in the container. */

@@ -128,6 +128,24 @@ export const joining = (printed: string): Step => ({
   command: [...printed.trim().split(/\s+/), `--cri-socket=${CRI_SOCKET}`, '--skip-phases=preflight'],
 })
 
+/** Where COLLECT_PROGRAMS leaves them. */
+export const PROGRAMS_FOLDER = '/kind/programs'
+
+/** The control plane's programs, which its images hold, beside kubectl. Each is a static binary. */
+export const COLLECT_PROGRAMS: Step = {
+  title: 'Collecting the programs of its control plane',
+  command: [
+    'sh',
+    '-ec',
+    `mkdir -p ${PROGRAMS_FOLDER}; cp "$(command -v kubectl)" ${PROGRAMS_FOLDER}/
+    for exe in /proc/[0-9]*/exe; do
+      name=$(basename "$(readlink "$exe" || true)")
+      case "$name" in etcd|kube-apiserver|kube-controller-manager) cp "$exe" "${PROGRAMS_FOLDER}/$name" ;; esac
+    done
+    uname -s -m`,
+  ],
+}
+
 /** When the cluster can be used. The controller manager makes the account a while after the nodes are ready; pods are refused before. */
 export const WAITS: readonly Step[] = [
   {

@@ -58,11 +58,13 @@ export const startKind = async (start: KindStart): Promise<KindCluster> => {
   const kubeconfig = join(folder, 'kubeconfig')
   await writeKubeconfig(kubeconfig, config)
   const command = findKubectl()
+  const programs = join(folder, 'programs')
   const own = stack.move()
   return {
     kubeconfig,
     context: currentContextOf(config) as string,
     kubectl: command === undefined ? first.kubectl : kubectl(command, [`--kubeconfig=${kubeconfig}`]),
+    programs: async () => ((await first.copyPrograms(programs)) ? programs : undefined),
     ours: true,
     load: async (archive) => {
       for (const node of [first, ...others]) await node.load(archive)

@@ -26,6 +26,7 @@ export const local: ClusterProvider = {
       kubeconfig: controlPlane.kubeconfig,
       context: controlPlane.context,
       kubectl: run,
+      programs: () => Promise.resolve(binaries),
       ours: true,
       stop: async () => {
         await controlPlane.stop()

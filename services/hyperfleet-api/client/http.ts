@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher } from 'undici'
 import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
+import { namesBlockedAddress } from '#lib/egress/guarded-lookup.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError, reasonOfStatus } from './error.ts'
 

@@ -49,6 +49,8 @@ describe.skipIf(missing !== undefined)(`with Docker${missing === undefined ? '' 
     expect(output()).toContain('Cluster: kind in Docker, as MUSTER_CLUSTER says')
     expect(output()).toContain(`${OFFICIAL_IMAGE} can't be pulled`)
     expect(output()).toContain('✓ Watch the adapters until every sample is Ready')
+    expect(output()).toContain('✓ Claim a cluster of lab and take its kubeconfig')
+    expect(output()).toContain('✓ See that no process')
     expect(output()).toContain('✓ Roll greeter out to the devices in two batches')
     expect(output()).toContain('✓ Stopping the cluster')
     expect(output()).not.toContain('✗')

@@ -265,7 +265,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     const commit = await commitOverlay(git, checkout, ENVIRONMENT, smaller, ['prod'])
     await nodes.apply([clusterHere(ENVIRONMENT)])
     await giveAddresses(nodes)
-    await does('7. Git and Argo CD', 'docs/install-production.md')
+    await does('8. Argo CD', 'docs/install-production.md')
     await synced(commit)
     const ours = await images((labels) => labels['app.kubernetes.io/part-of'] === 'muster')
     const byDigest = ours.map((image) => image.replace(/@sha256:[0-9a-f]{64}$/, ' by digest'))
@@ -284,7 +284,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     const member = 'boston'
     const checkout = await ownSources()
     const programs = [binariesFolder(CONTROL_PLANE)]
-    await runPage(await readPage('docs/topology.md'), { checkout, programs, printed: {} })
+    const { kubeconfig } = nodes.cluster
+    await runPage(await readPage('docs/topology.md'), { kubeconfig, checkout, programs, printed: {} })
     const commit = await commitOverlay(git, checkout, member, `patches:\n${smaller}`)
     await nodes.apply([clusterHere(member)])
     const path = `--for=jsonpath={.status.sync.comparedTo.source.path}=kustomize/overlays/${member}`

@@ -12,8 +12,8 @@ import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import type { JsonObject } from '#controllers/adapter/task/task.ts'
 import { httpTransport, MAX_RESPONSE_CHARS } from '#controllers/adapter/transports/http.ts'
 import type { Target } from '#controllers/adapter/transports/transport.ts'
-import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
-import { httpAllowlist } from '#lib/link-local/http-allowlist.ts'
+import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
+import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { systemClock } from '#operator/index.ts'
 import { certificateFor } from '#test/harness/certificates.ts'
 import { type Inventory, startInventory, status } from './inventory.ts'
@@ -51,7 +51,7 @@ describe('each request', () => {
   const transport = (timeoutMs = 30_000) =>
     httpTransport(
       new HttpClient({ roundTrip: exchange.roundTrip, clock: systemClock, timeoutMs, random: () => 0 }),
-      httpAllowlist([plain.url, secure.url]),
+      httpAllowlist([plain.url, secure.url], '--adapter-http-targets'),
     )
   const target = (url: string, createUrl?: string, manifest: JsonObject = { id: 'one', size: 3 }): Target => ({
     name: 'site',

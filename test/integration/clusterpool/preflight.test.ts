@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, isIPv4, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { probeApiName } from '#controllers/clusterpool/execute/probe-api-name.ts'
-import { isBlocked } from '#lib/link-local/guarded-lookup.ts'
+import { isBlocked } from '#lib/egress/guarded-lookup.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { eventually, poolWorld } from './world.ts'
 

@@ -373,7 +373,9 @@ describe('a commit that Argo CD syncs', () => {
     const annotations = { 'fleet.nationtech.io/approve-batch': '2@1' }
     const object = { apiVersion, kind, metadata: { name: 'approved', namespace: 'default', annotations }, spec }
     const apply = ['apply', '--server-side', '-f', '-', TRY]
-    expect(await said([...apply, byName('argocd-controller')], undefined, object)).toContain('a commit may not set or remove')
+    expect(await said([...apply, byName('argocd-controller')], undefined, object)).toContain(
+      'a commit may not set or remove',
+    )
     expect(await said(apply, undefined, object)).toBe('allowed')
   })
 

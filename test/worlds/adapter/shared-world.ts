@@ -12,7 +12,7 @@ import { InventoryStore } from '#controllers/adapter/inventory/inventory-store.t
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { INVENTORY_ANNOTATION } from '#controllers/adapter/run/resources/object.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
-import { httpAllowlist } from '#lib/link-local/http-allowlist.ts'
+import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { ApiError, NetworkError } from '#operator/client/errors.ts'
 import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
@@ -275,7 +275,7 @@ export class SharedWorld {
         access: {
           environment: {},
           readFile: () => Promise.reject(new Error('no such file')),
-          httpAllowlist: httpAllowlist([]),
+          httpAllowlist: httpAllowlist([], '--adapter-http-targets'),
         } as unknown as Access,
         config: {},
         clock,

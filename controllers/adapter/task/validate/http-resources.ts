@@ -1,5 +1,5 @@
 /** What a resource of an HTTP service must be beyond its shape: fields that mean something to Kubernetes only are no silent decoration. */
-import type { HttpAllowlist } from '#lib/link-local/http-allowlist.ts'
+import type { HttpAllowlist } from '#lib/egress/http-allowlist.ts'
 import type { RawResource } from '../raw-task.ts'
 import type { Task } from '../task.ts'
 import type { ProblemList } from '../task-problems.ts'

@@ -13,7 +13,7 @@ export interface HttpAllowlist {
  * @param prefixes URLs: of each the origin has to be the same, and the path has to begin with these segments
  * @param flag that lists them
  */
-export const httpAllowlist = (prefixes: readonly string[], flag = '--adapter-http-targets'): HttpAllowlist => {
+export const httpAllowlist = (prefixes: readonly string[], flag: string): HttpAllowlist => {
   const allowed = prefixes.map((prefix) => new URL(prefix))
   return {
     isEmpty: allowed.length === 0,

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { httpAllowlist } from './http-allowlist.ts'
 
-const targets = httpAllowlist(['https://inventory.example.com/api', 'http://127.0.0.1:8080/', 'http://169.254.169.254'])
+const targets = httpAllowlist(
+  ['https://inventory.example.com/api', 'http://127.0.0.1:8080/', 'http://169.254.169.254'],
+  '--targets',
+)
 
 test.for([
   'https://inventory.example.com/api',
@@ -13,7 +16,7 @@ test.for([
 })
 
 test.for([
-  ['another host', 'https://other.example.com/api', 'is not among what --adapter-http-targets lists'],
+  ['another host', 'https://other.example.com/api', 'is not among what --targets lists'],
   ['another scheme', 'http://inventory.example.com/api', 'is not among'],
   ['another port', 'https://inventory.example.com:8443/api', 'is not among'],
   ['a longer segment', 'https://inventory.example.com/apis', 'is not among'],
@@ -33,6 +36,6 @@ test.for([
 })
 
 test('with nothing listed everything is refused', () => {
-  expect(httpAllowlist([])).toMatchObject({ isEmpty: true })
-  expect(httpAllowlist([]).refusal('http://127.0.0.1:8080/x')).toContain('which is nothing')
+  expect(httpAllowlist([], '--targets')).toMatchObject({ isEmpty: true })
+  expect(httpAllowlist([], '--targets').refusal('http://127.0.0.1:8080/x')).toContain('which is nothing')
 })
