@@ -213,6 +213,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
 
   let before: readonly string[]
 
+  // Journey 8
   test('a commit takes everything to this release: no write is refused, none is lost, and pools keep their clusters', async () => {
     for (const folder of ['tasks/cluster-validation', 'pools'])
       await nodes.cluster.kubectl('apply', '--server-side', '--kustomize', join(last, 'kustomize/samples', folder))
@@ -257,6 +258,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
   /** For the end of a kustomization's list. */
   const smaller = dump(SMALL).replaceAll(/^(?=.)/gm, '  ')
 
+  // Journey 1
   test('docs/install.md takes all of it away, and docs/install-production.md brings it from nothing to Healthy', async () => {
     await takenAway(nodes, git, ENVIRONMENT)
     const checkout = await installedByThePage(nodes)
@@ -276,6 +278,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     })
   })
 
+  // Journey 6
   // GITOPS-31
   test('the overlay of a member is Synced and Healthy, and runs the manager of tasks alone', async () => {
     const member = 'boston'

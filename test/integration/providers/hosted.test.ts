@@ -3,6 +3,7 @@ import { loadAll } from 'js-yaml'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type AdapterWorld, adapterWorld, type Cluster, type Manager } from '../adapter/world.ts'
+import { commandsWith, readPage } from '../docs/page.ts'
 import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { clientOf, namespacesOf, PATIENCE } from './world.ts'
@@ -10,7 +11,11 @@ import { clientOf, namespacesOf, PATIENCE } from './world.ts'
 vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-hosted'
-const HOSTED = { folder: 'kustomize/providers/hosted', name: ADAPTER }
+/** The folders that docs/providers.md has a person apply: the provider, and a pool of it. */
+const [PROVIDER = '', POOL = ''] = commandsWith(await readPage('docs/providers.md'), 'kustomize/providers/hosted\n')
+  .split('\n')
+  .map((command) => /^kubectl apply -k (\S+)$/.exec(command)?.[1] ?? '')
+const HOSTED = { folder: PROVIDER, name: ADAPTER }
 
 let world: AdapterWorld
 /** Of the first cluster: that of its namespace, as a pool names it. */
@@ -90,7 +95,7 @@ test('CLUSTER-24: in a namespace that no pool made the task can make nothing, an
 
 test('the pool that comes with it is taken as it is delivered, and its clusters are for this provider', async () => {
   const { plane, namespace } = world
-  const text = await plane.kubectl('kustomize', 'kustomize/providers/hosted/pool')
+  const text = await plane.kubectl('kustomize', POOL)
   const manifests = loadAll(text.replaceAll('hyperfleet-system', namespace)) as {
     kind: string
     spec: { labels?: object }
