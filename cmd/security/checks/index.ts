@@ -3,6 +3,7 @@ import type { Check } from '../model.ts'
 import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck } from './devices.ts'
+import { flagChecks } from './flags.ts'
 import { natsUsersCheck } from './nats.ts'
 import { defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
@@ -26,6 +27,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   defaultDenyCheck,
   openTrafficCheck,
   ...settingsChecks,
+  ...flagChecks,
   natsUsersCheck,
   deviceEntriesCheck,
   projectsCheck,

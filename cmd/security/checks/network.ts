@@ -11,6 +11,7 @@ import {
   type TrafficRule,
   WORK_NAMESPACE,
 } from '../model.ts'
+import { areAnywhere, isAnywhere } from './peers.ts'
 
 const isEmpty = (selector: NetworkPolicySpec['podSelector']): boolean =>
   Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
@@ -38,14 +39,6 @@ export const defaultDenyCheck = defineCheck('default-deny', ['NetworkPolicy'], (
   }),
 )
 
-const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
-
-/** Whether a rule says of no end where it is, apart from ports. */
-const isAnywhere = ({ from, to }: TrafficRule): boolean => {
-  const peers = [...(from ?? []), ...(to ?? [])]
-  return peers.length === 0 || peers.some(({ ipBlock }) => ipBlock !== undefined && ANYWHERE.has(ipBlock.cidr))
-}
-
 /** Devices may come from anywhere: NATS lets in keys that it knows, by TLS. */
 const isOfDevices = ({ metadata }: KubeObject<NetworkPolicySpec>, { ports = [] }: TrafficRule): boolean =>
   metadata.name.startsWith('nats') && ports.length > 0 && ports.every(({ port }) => port === 'client' || port === 4222)
@@ -62,12 +55,14 @@ export const openTrafficCheck = defineCheck(
       const own = known.find(
         (each) => each.metadata.name === metadata.name && isDeepStrictEqual(each.spec.podSelector, spec.podSelector),
       )
-      const open = (['ingress', 'egress'] as const).flatMap((direction) =>
-        (spec[direction] ?? [])
-          .filter((rule) => isAnywhere(rule) && !isOfDevices(policy, rule))
+      const open = (['ingress', 'egress'] as const).flatMap((direction) => {
+        const rules = (spec[direction] ?? [])
+          .filter((rule) => !isOfDevices(policy, rule))
           .filter((rule) => own?.spec[direction]?.some((each) => isDeepStrictEqual(each, rule)) !== true)
-          .map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`),
-      )
+        const wide = rules.filter(isAnywhere)
+        const told = wide.length === 0 && areAnywhere(rules) ? rules : wide
+        return told.map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`)
+      })
       const where = nameOf('NetworkPolicy', metadata)
       return open.map((what) => ({
         line: LINES.traffic,
