@@ -52,7 +52,11 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...ON_KIND, ...BUILT_LATER, ...(gitOpsHere ? [] : GITOPS)],
-          globalSetup: ['test/harness/global.ts', 'test/harness/shared-control-plane.ts'],
+          globalSetup: [
+            'test/harness/idle-rights.ts',
+            'test/harness/global.ts',
+            'test/harness/shared-control-plane.ts',
+          ],
         },
       },
       {

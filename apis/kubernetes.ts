@@ -90,11 +90,17 @@ export const RoleBinding = defineResource<undefined>({
   kind: 'RoleBinding',
 }) as Resource<RoleBinding>
 
+/** Kubernetes: meta LabelSelector. */
+export interface LabelSelector {
+  readonly matchLabels?: object
+  readonly matchExpressions?: readonly { readonly operator?: string }[]
+}
+
 /** Kubernetes: networking NetworkPolicyPeer. */
 export interface NetworkPolicyPeer {
   readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
-  readonly podSelector?: object
-  readonly namespaceSelector?: object
+  readonly podSelector?: LabelSelector
+  readonly namespaceSelector?: LabelSelector
 }
 
 /** Kubernetes: networking NetworkPolicyIngressRule and NetworkPolicyEgressRule. */
@@ -105,7 +111,7 @@ export interface NetworkPolicyRule {
 }
 
 export interface NetworkPolicySpec {
-  readonly podSelector: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }
+  readonly podSelector: LabelSelector
   readonly policyTypes?: readonly string[]
   readonly ingress?: readonly NetworkPolicyRule[]
   readonly egress?: readonly NetworkPolicyRule[]

@@ -1,5 +1,5 @@
 import { parseTaskAccounts, type TaskAccounts } from '#apis/hyperfleet.redhat.com/task-accounts.ts'
-import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { flag, optional, toggle, type Values, type Weakness, weakening } from '#operator/flags/flag.ts'
 import { names as listOf, nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
@@ -34,6 +34,35 @@ const boundName = (text: string): string => {
   throw new Error(`${JSON.stringify(text)} is no name: write it whole, or its beginning and a * at the end`)
 }
 
+const nameOf = ({ subject, group }: RoleMapping): string => (group === undefined ? `${subject}` : `group:${group}`)
+
+/** Groups that every user, every account or every account of a namespace is in: tokens of these are made by who edits a namespace. */
+const CROWD = /^(system:(authenticated|unauthenticated|serviceaccounts)|\*)$/
+const CROWD_OF_NAMESPACE = /^system:serviceaccounts:/
+
+/** Roles of a group that anyone joins; in a namespace, those that also write. */
+const rolesOfCrowds = (given: readonly RoleMapping[]): Weakness | undefined => {
+  const found = given.find(({ subject, group, roles = [] }) => {
+    const name = group ?? subject ?? ''
+    return CROWD.test(name) || (CROWD_OF_NAMESPACE.test(name) && roles.some((each) => each !== 'reader'))
+  })
+  if (found === undefined) return undefined
+  return {
+    what: `${nameOf(found)} has the roles ${(found.roles ?? []).join(', ')}, and in it is every account that someone may make`,
+    todo: 'name the subjects, or groups that an administrator fills; accounts of tasks stand in --auth-task-accounts',
+  }
+}
+
+const boundToAll = (
+  given: readonly RoleMapping[],
+  namesOf: (mapping: RoleMapping) => readonly string[] | undefined,
+  does: string,
+  todo: string,
+): Weakness | undefined => {
+  const found = given.find((mapping) => namesOf(mapping)?.includes('*'))
+  return found && { what: `${nameOf(found)} ${does}`, todo: `name ${todo}, or how their names begin` }
+}
+
 /** Flags for one issuer of tokens; several, each with mappings of its own, are for the configuration file. */
 export const authFlags = {
   authIssuer: optional('URL', 'take bearer tokens of this issuer (their iss)', nonEmpty),
@@ -48,23 +77,34 @@ export const authFlags = {
   authAudience: flag('NAME', 'what tokens must be meant for (their aud)', nonEmpty, 'hyperfleet-api'),
   authIdentityClaim: optional('CLAIM', 'which claim names the caller (default: email, else sub)', nonEmpty),
   authRolesClaim: optional('CLAIM', 'which claim lists the caller’s roles, e.g. realm_access.roles', nonEmpty),
-  authRoles: flag(
-    'MAPPING',
-    `roles of subjects and groups: SUBJECT=ROLE or group:NAME=ROLE+ROLE, separated by commas (roles: ${ROLES.join(', ')})`,
-    mappings('ROLE', (names) => ({ roles: names.map((name) => role(name)) })),
-    '',
+  authRoles: weakening(
+    flag(
+      'MAPPING',
+      `roles of subjects and groups: SUBJECT=ROLE or group:NAME=ROLE+ROLE, separated by commas (roles: ${ROLES.join(', ')})`,
+      mappings('ROLE', (names) => ({ roles: names.map((name) => role(name)) })),
+      '',
+    ),
+    rolesOfCrowds,
   ),
-  authAdapters: flag(
-    'MAPPING',
-    'which adapters a subject or group with the role adapter may report for: SUBJECT=ADAPTER or group:NAME=ADAPTER+ADAPTER, separated by commas; cluster-* is every one that begins so',
-    mappings('ADAPTER', (names) => ({ roles: [], adapters: names.map(boundName) })),
-    '',
+  authAdapters: weakening(
+    flag(
+      'MAPPING',
+      'which adapters a subject or group with the role adapter may report for: SUBJECT=ADAPTER or group:NAME=ADAPTER+ADAPTER, separated by commas; cluster-* is every one that begins so',
+      mappings('ADAPTER', (names) => ({ roles: [], adapters: names.map(boundName) })),
+      '',
+    ),
+    (given) =>
+      boundToAll(given, ({ adapters }) => adapters, 'reports for every adapter', 'the adapters that it reports for'),
   ),
-  authConsumers: flag(
-    'MAPPING',
-    'which consumer groups of events they may use, written in the same way',
-    mappings('GROUP', (names) => ({ roles: [], consumers: names.map(boundName) })),
-    '',
+  authConsumers: weakening(
+    flag(
+      'MAPPING',
+      'which consumer groups of events they may use, written in the same way',
+      mappings('GROUP', (names) => ({ roles: [], consumers: names.map(boundName) })),
+      '',
+    ),
+    (given) =>
+      boundToAll(given, ({ consumers }) => consumers, 'takes the events of every consumer group', 'its own groups'),
   ),
   authTaskAccounts: flag(
     'NAMESPACES',

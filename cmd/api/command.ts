@@ -1,15 +1,28 @@
 import { Command } from 'commander'
-import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { type Flag, flag, optional, toggle, type Values, weakening } from '#operator/flags/flag.ts'
 import { count, duration, listenAddress, nonEmpty, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 import { authFlags } from './auth-flags.ts'
 
+/** A limit that 0 takes away. @param of what it is one */
+const limit = (of: string, given: Flag<number>): Flag<number> =>
+  weakening(given, (value) =>
+    value === 0
+      ? {
+          what: `nothing limits ${of}`,
+          todo: `leave the flag out, which then means ${given.default}, or write a number`,
+        }
+      : undefined,
+  )
+
 /** The ports differ from the manager's, so that both run side by side on one machine. */
 export const apiFlags = {
   bindAddress: flag('ADDRESS', 'where the API is served', listenAddress, '127.0.0.1:8000'),
-  allowUnauthenticated: toggle('serve other machines too, although callers are not authenticated'),
+  allowUnauthenticated: weakening(toggle('serve other machines too, although callers are not authenticated'), (isOn) =>
+    isOn ? { what: 'callers without a token are served', todo: 'take it out, and add --auth-kubernetes' } : undefined,
+  ),
   metricsBindAddress: flag('ADDRESS', 'where /metrics is served; 0 for nowhere', listenAddress, ':8090'),
   healthProbeBindAddress: flag(
     'ADDRESS',
@@ -51,18 +64,27 @@ export const apiFlags = {
     'let only clients connect that have a certificate of these authorities (PEM)',
     nonEmpty,
   ),
-  rateLimit: flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
-  maxInFlight: flag(
-    'NUMBER',
-    'requests under way at once; of these one caller with a token has a quarter at most, and its equal share once all are taken; 0 for any number',
-    count,
-    '400',
+  rateLimit: limit(
+    'the requests a second of one caller',
+    flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
   ),
-  maxStreams: flag(
-    'NUMBER',
-    'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number',
-    count,
-    '100',
+  maxInFlight: limit(
+    'the requests under way at once',
+    flag(
+      'NUMBER',
+      'requests under way at once; of these one caller with a token has a quarter at most, and its equal share once all are taken; 0 for any number',
+      count,
+      '400',
+    ),
+  ),
+  maxStreams: limit(
+    'the open streams of one caller',
+    flag(
+      'NUMBER',
+      'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number',
+      count,
+      '100',
+    ),
   ),
   shutdownDelay: flag(
     'DURATION',

@@ -5,6 +5,12 @@ import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
 
+/** As nats-server writes it. */
+const storageBytes = (text: string): string => {
+  if (/^[1-9]\d{0,9}([KMGT]i)?$/.test(text)) return text
+  throw new Error(`${JSON.stringify(text)} is no number of bytes: write 512Mi or 2Gi`)
+}
+
 export const natsFlags = {
   namespace: flag(
     'NAME',
@@ -19,6 +25,13 @@ export const natsFlags = {
     'where nats-server of releases without users kept them; they are moved to their accounts in --store-dir before it starts',
     nonEmpty,
   ),
+  apiStorage: flag(
+    'BYTES',
+    'what the streams of the HyperFleet API may take of the server’s max_file_store, such as 512Mi',
+    storageBytes,
+    '512Mi',
+  ),
+  fleetStorage: flag('BYTES', 'what the buckets of the fleet may take of it', storageBytes, '512Mi'),
   hosts: flag('NAMES', 'names and addresses that clients reach NATS by, separated by commas', names, 'nats'),
   natsUrl: flag('URL', 'where nats-server is told to read its configuration again', nonEmpty, 'tls://127.0.0.1:4222'),
   healthProbeBindAddress: flag(

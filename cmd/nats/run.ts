@@ -76,7 +76,7 @@ const storesOf = ({ storeDir, formerStoreDir }: NatsOptions): Stores | undefined
 }
 
 interface KeeperParts {
-  readonly options: Pick<NatsOptions, 'namespace' | 'hosts' | 'natsUrl'>
+  readonly options: Pick<NatsOptions, 'namespace' | 'apiStorage' | 'fleetStorage' | 'hosts' | 'natsUrl'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -169,7 +169,9 @@ export class Keeper {
     if (this.#config?.from !== from) {
       const { accounts, system, declared } = inputs
       const { devices, problems } = readDeviceKeys(declared, [...Object.values(accounts), system])
-      const text = buildUsersConfig({ accounts, system, devices }, this.#files)
+      const { apiStorage, fleetStorage } = this.#parts.options
+      const storage = { API: apiStorage, FLEET: fleetStorage }
+      const text = buildUsersConfig({ accounts, system, devices, storage }, this.#files)
       this.#config = { from, text, devices: devices.size, problems }
     }
     return this.#config

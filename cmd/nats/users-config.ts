@@ -1,5 +1,6 @@
 /** What nats-server must know of its users: accounts apart, and in them what each user may do. NATS-1, NATS-2. Pure. */
 import { fromPublic } from '@nats-io/nkeys'
+import { QUOTAS, quotaLines } from '#services/agent/nats/quotas.ts'
 import { fleetAccounts } from '#services/agent/nats/server-config.ts'
 import { isDeviceName } from '../agent/values.ts'
 
@@ -14,6 +15,8 @@ export interface ServerUsers {
   readonly system: string
   /** Public nkeys by the names of devices. */
   readonly devices: ReadonlyMap<string, string>
+  /** What the streams of each account may take of the server's store, as nats-server writes bytes. */
+  readonly storage: Readonly<Record<AccountName, string>>
 }
 
 /** Of a user, with its checksum: nats-server takes no configuration with another one. */
@@ -27,7 +30,7 @@ export const isPublicKey = (text: string): boolean => {
 
 /** @param files where the certificate and its key are, absolute */
 export const buildUsersConfig = (
-  { accounts, system, devices }: ServerUsers,
+  { accounts, system, devices, storage }: ServerUsers,
   files: { readonly certificate: string; readonly key: string },
 ): string => `# Written by "muster nats", and again whenever users, devices or the certificate change.
 tls {
@@ -44,13 +47,13 @@ accounts {
     ]
   }
   API {
-    jetstream: enabled
+    ${quotaLines({ ...QUOTAS.API, storage: storage.API })}
     users: [
       # muster api
       { nkey: ${accounts.API} }
     ]
   }
-${fleetAccounts({ operator: accounts.FLEET, devices })}
+${fleetAccounts({ operator: accounts.FLEET, devices, storage: storage.FLEET })}
 }
 `
 

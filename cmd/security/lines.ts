@@ -26,6 +26,10 @@ export const LINES = {
     mustNot: 'choose a ServiceAccount with more rights than the administrator allowed',
   },
   taskFiles: { role: 'task author', mustNot: 'read a token, or a file that is not meant for tasks' },
+  taskTargets: {
+    role: 'task author',
+    mustNot: 'reach link-local, metadata or in-cluster addresses that the administrator does not allow',
+  },
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
   clusterTraffic: {
     role: 'task author',
@@ -58,6 +62,7 @@ export const LINES = {
     mustNot: 'let a rollout go on, take a finalizer of Muster off, or take a cluster for a claim',
   },
   tenant: { role: 'API tenant', mustNot: 'write, or see others’ records, by a role that every token has' },
+  load: { role: 'API reader', mustNot: 'exhaust memory or CPU' },
   defences: { role: 'namespace editor', mustNot: 'take away what holds others' },
   pods: { role: 'program in a pod of Muster', mustNot: 'be root, write its files, or reach the node' },
 } as const satisfies Readonly<Record<string, Line>>

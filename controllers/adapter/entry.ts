@@ -1,11 +1,16 @@
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { weaknessOfTargets } from '#lib/egress/own-services.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { flag, optional, toggle, type Values, weakening } from '#operator/flags/flag.ts'
 import { absolutePaths, httpPrefixes, names, namespaceName, natsServers, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
 import type { AdapterOptions } from './options.ts'
 import type { RunHistory } from './runs/run-history.ts'
+
+/** Variables that hold a credential by their name, and those by which the manager itself is told. */
+const CREDENTIAL =
+  /^MUSTER_|(^|_|PG)(DATABASE_URL|DSN|PASS|PASSWD|PASSWORD|PASSPHRASE|PASSFILE|SECRET|TOKEN|CREDENTIALS?|SEED|KUBECONFIG|KEY|AUTH|COOKIE)(_|$)|APIKEY/i
 
 const flags = {
   adapterAccountsNamespace: optional(
@@ -14,18 +19,31 @@ const flags = {
     namespaceName,
   ),
   denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
-  adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
+  adapterEnv: weakening(
+    flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
+    (given) => {
+      const secret = given.find((name) => CREDENTIAL.test(name))
+      if (secret === undefined) return undefined
+      return {
+        what: `tasks may read ${secret}, which is the manager’s own`,
+        todo: 'take it out; what a task needs of secrets is a Secret that its account may read, or a file of --adapter-files',
+      }
+    },
+  ),
   adapterFiles: flag(
     'PATHS',
     'folders and files that adapter tasks may read, separated by commas; never the folder of --hyperfleet-api-token-file',
     absolutePaths,
     '',
   ),
-  adapterHttpTargets: flag(
-    'URLS',
-    'prefixes of the URLs that http resources of adapter tasks, and HyperFleet APIs other than the manager’s, may have, separated by commas',
-    httpPrefixes,
-    '',
+  adapterHttpTargets: weakening(
+    flag(
+      'URLS',
+      'prefixes of the URLs that http resources of adapter tasks, and HyperFleet APIs other than the manager’s, may have, separated by commas',
+      httpPrefixes,
+      '',
+    ),
+    weaknessOfTargets,
   ),
   adaptersElsewhere: flag(
     'NAMES',

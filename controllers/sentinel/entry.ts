@@ -1,17 +1,21 @@
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { weaknessOfTargets } from '#lib/egress/own-services.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { flag, optional, toggle, type Values, weakening } from '#operator/flags/flag.ts'
 import { httpPrefixes, objectName } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, type Rights } from '#operator/rights.ts'
 import type { SentinelOptions } from './options.ts'
 
 const flags = {
   config: optional('NAME', 'the one SentinelConfig to work on (default: all of the namespace)', objectName),
-  sentinelHttpTargets: flag(
-    'URLS',
-    'prefixes of the URLs of HyperFleet APIs other than that of --hyperfleet-api-url that SentinelConfigs may name, separated by commas',
-    httpPrefixes,
-    '',
+  sentinelHttpTargets: weakening(
+    flag(
+      'URLS',
+      'prefixes of the URLs of HyperFleet APIs other than that of --hyperfleet-api-url that SentinelConfigs may name, separated by commas',
+      httpPrefixes,
+      '',
+    ),
+    weaknessOfTargets,
   ),
   denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
 }

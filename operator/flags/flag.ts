@@ -1,5 +1,12 @@
 /** Flags as data: what a program or a controller can be told. Commands learn and read them in cmd/flag.ts. */
 
+/** What a value of a flag takes away of what holds an install, and what to do about it. SECURITY-21. */
+export interface Weakness {
+  /** In words of the value. */
+  readonly what: string
+  readonly todo: string
+}
+
 /** One flag of a command: how it is written, explained and read. Its name is its key in the command's table of flags. */
 export interface Flag<T> {
   /** What stands for the value in `--help`, e.g. `NAME`. */
@@ -14,6 +21,8 @@ export interface Flag<T> {
   readonly alone: string | undefined
   /** @throws Error whose message says what to write instead. */
   readonly read: (provided: Provided, where: string) => T
+  /** What a value weakens, which `muster security check` reports; undefined where none does. */
+  weakness?(value: T): Weakness | undefined
 }
 
 /** What was written: several texts only where a flag may be given several times. */
@@ -51,6 +60,12 @@ export const optional = <T>(value: string, help: string, parse: Parse<T>): Flag<
     const text = textOf(provided)
     return text === undefined ? undefined : parse(text, where)
   },
+})
+
+/** The same flag, some values of which weaken what holds an install: said beside its meaning, and reported by `muster security check`. */
+export const weakening = <T>(given: Flag<T>, weakness: (value: T) => Weakness | undefined): Flag<T> => ({
+  ...given,
+  weakness,
 })
 
 /** A flag that may be given several times, or once with several values; at least one is needed. */

@@ -3,6 +3,7 @@ import type { Check } from '../model.ts'
 import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck } from './devices.ts'
+import { flagChecks } from './flags.ts'
 import { natsUsersCheck } from './nats.ts'
 import { clusterTrafficCheck, defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
@@ -27,6 +28,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   openTrafficCheck,
   clusterTrafficCheck,
   ...settingsChecks,
+  ...flagChecks,
   natsUsersCheck,
   deviceEntriesCheck,
   projectsCheck,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { NetworkPolicy, NetworkPolicyRule, NetworkPolicySpec } from '#apis/kubernetes.ts'
 import { LINES } from '../lines.ts'
 import { defineCheck, isIn, isOfCluster, NAMESPACE, nameOf, shippedOf, WORK_NAMESPACE } from '../model.ts'
+import { areAnywhere, isAnywhere } from './peers.ts'
 
 const isEmpty = (selector: NetworkPolicySpec['podSelector']): boolean =>
   Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
@@ -14,14 +15,6 @@ const openDirections = (policies: readonly NetworkPolicy[], namespace: string) =
   return DIRECTIONS.filter(
     (direction) => !ofAll.some(({ spec }) => (spec.policyTypes ?? ['Ingress']).includes(direction)),
   )
-}
-
-const ANYWHERE = new Set(['0.0.0.0/0', '::/0'])
-
-/** Whether a rule says of no end where it is, apart from ports. */
-const isAnywhere = ({ from, to }: NetworkPolicyRule): boolean => {
-  const peers = [...(from ?? []), ...(to ?? [])]
-  return peers.length === 0 || peers.some(({ ipBlock }) => ipBlock !== undefined && ANYWHERE.has(ipBlock.cidr))
 }
 
 /** Where pods are closed but for what policies open. */
@@ -95,12 +88,14 @@ export const openTrafficCheck = defineCheck(
       const own = known.find(
         (each) => each.metadata.name === metadata.name && isDeepStrictEqual(each.spec.podSelector, spec.podSelector),
       )
-      const open = (['ingress', 'egress'] as const).flatMap((direction) =>
-        (spec[direction] ?? [])
-          .filter((rule) => isAnywhere(rule) && !isOfDevices(policy, rule))
+      const open = (['ingress', 'egress'] as const).flatMap((direction) => {
+        const rules = (spec[direction] ?? [])
+          .filter((rule) => !isOfDevices(policy, rule))
           .filter((rule) => own?.spec[direction]?.some((each) => isDeepStrictEqual(each, rule)) !== true)
-          .map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`),
-      )
+        const wide = rules.filter(isAnywhere)
+        const told = wide.length === 0 && areAnywhere(rules) ? rules : wide
+        return told.map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`)
+      })
       const where = nameOf('NetworkPolicy', metadata)
       return open.map((what) => ({
         line: LINES.traffic,

@@ -14,12 +14,15 @@ import { CONSUMER_REQUESTS, inboxOf } from '#apis/fleet.nationtech.io/kv/device-
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { devicePermissions, type Permissions } from './device-permissions.ts'
+import { MAX_DEVICE_CONNECTIONS, QUOTAS, quotaLines } from './quotas.ts'
 
 /** Public nkeys: `U…`. */
 export interface Users {
   /** Of the managers, which may do everything. */
   readonly operator: string
   readonly devices: ReadonlyMap<string, string>
+  /** What the fleet's buckets may take of the server's store, as nats-server writes bytes; all of it when absent. */
+  readonly storage?: string | undefined
 }
 
 /** What devices reach of FLEET, all of them together: what each may is in its permissions. */
@@ -51,8 +54,8 @@ const device = (name: string, nkey: string, { publish, subscribe }: Permissions)
     }`
 
 /** The accounts, for `accounts { … }` of that configuration. The order is that of the names. */
-export const fleetAccounts = ({ operator, devices }: Users): string => `  FLEET {
-    jetstream: enabled
+export const fleetAccounts = ({ operator, devices, storage }: Users): string => `  FLEET {
+    ${quotaLines({ ...QUOTAS.FLEET, storage })}
     users: [
       # muster manager
       { nkey: ${operator} }
@@ -66,7 +69,7 @@ export const fleetAccounts = ({ operator, devices }: Users): string => `  FLEET 
     ]
   }
   DEVICES {
-    limits: { max_payload: ${MAX_PAYLOAD}, max_subscriptions: ${MAX_SUBSCRIPTIONS} }
+    limits: { max_connections: ${MAX_DEVICE_CONNECTIONS}, max_payload: ${MAX_PAYLOAD}, max_subscriptions: ${MAX_SUBSCRIPTIONS} }
     # What agents ask JetStream about consumers, the operator of the fleet does.
     mappings: { "$JS.API.CONSUMER.>": "${CONSUMER_REQUESTS}.>" }
     exports: [

@@ -1,3 +1,4 @@
+import { readConsumerRequest } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
 import { seal } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { parseDeviceKey, parsePlacementKey, placementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
@@ -120,6 +121,19 @@ export const APIS = [
     corpus: 'flags',
     refuses: [Error],
     read: (text) => void parseTaskAccounts(text),
+  }),
+  ofValues({
+    file: 'apis/fleet.nationtech.io/kv/device-consumer.ts',
+    reads: ['readConsumerRequest'],
+    from: 'anyone',
+    corpus: 'consumer-requests',
+    refuses: [],
+    read(value) {
+      const { subject, body } = (value ?? {}) as { readonly subject?: unknown; readonly body?: unknown }
+      const request = readConsumerRequest(String(subject), () => body)
+      // Whatever it asks for, a device hears at its own inbox alone.
+      if (request.verb === 'Create') sameAgain(request.deliverSubject.startsWith(`_INBOX.${request.device}.`), true)
+    },
   }),
 ]
 

@@ -11,6 +11,7 @@ import { formatPointer, parsePointer } from '#lib/json-patch/pointer.ts'
 import { redact } from '#lib/log/redact.ts'
 import { hideCredentials, serverOf } from '#lib/nats/url.ts'
 import { TemplateRenderError, TemplateSyntaxError } from '#lib/template/errors.ts'
+import { readYaml } from '#lib/yaml/read-yaml.ts'
 import { ofTexts, ofValues } from '../target.ts'
 import { sameAgain } from './same-again.ts'
 
@@ -46,6 +47,16 @@ export const LIB = [
       const before = JSON.stringify(document)
       applyPatches(document, value.patches)
       sameAgain(JSON.stringify(document), before)
+    },
+  }),
+  ofTexts({
+    file: 'lib/yaml/read-yaml.ts',
+    reads: ['readYaml'],
+    corpus: 'api-config',
+    refuses: [],
+    read(text) {
+      const read = readYaml(text)
+      if ('value' in read) JSON.stringify(read.value)
     },
   }),
   ofTexts({

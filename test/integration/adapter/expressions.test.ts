@@ -81,6 +81,52 @@ test('matches in linear time: a pattern that would take a backtracking engine fo
   await world.pulsedUntil(id, async () => expect(await configOf('linear', id)).toMatchObject({ data: { value: 'no' } }))
 })
 
+// ADAPTER-72
+test.each([
+  ['match', '(a+)+b'],
+  ['search', '(a|aa)+$'],
+  ['search', '^(a*)*b'],
+  ['match', '((a|b?){20}){20}c'],
+])(
+  'attack: the author of a task has JSONPath %s texts with %s, in a value that the task takes, in a precondition and in its report: the run ends, and another task works meanwhile',
+  async (call, pattern) => {
+    const name = `path-${crypto.randomUUID().slice(0, 8)}`
+    const field = (from: string) => `{${from}[?${call}(@, "${pattern}")]}`
+    const discovery = { namespace: world.namespace, by_name: `${name}-{{ .clusterId }}` }
+    const metadata = { name: `${name}-{{ .clusterId }}`, namespace: world.namespace }
+    await world.declare(name, {
+      selector: { matchLabels: { only: name } },
+      params: [{ name: 'clusterId', source: 'event.id', required: true }],
+      preconditions: [
+        {
+          name: 'cluster',
+          api_call: { url: '/clusters/{{ .clusterId }}' },
+          capture: [{ name: 'found', field: field('.spec.texts'), default: 'none' }],
+          conditions: [{ field: field('.cluster.spec.texts'), operator: 'notExists' }],
+        },
+      ],
+      resources: [
+        {
+          name: 'config',
+          manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value: '{{ .found }}' } },
+          discovery,
+        },
+      ],
+      post: {
+        payloads: [{ name: 'report', build: { found: { field: field('.cluster.spec.texts'), default: 'none' } } }],
+      },
+    } as Partial<AdapterTaskSpec>)
+    await world.until(name, 'Working')
+    const neighbour = `beside-${name}`
+    await declare(neighbour, 'resource.name')
+    const id = await create(name, { texts: Array.from({ length: 20 }, () => `${'a'.repeat(5_000)}!`) })
+    for (let round = 0; round < 5; round++) await world.pulse(id)
+    const honest = await create(neighbour)
+    await world.pulsedUntil(honest, async () => expect((await world.cluster(honest))?.status.phase).toBe('Ready'))
+    await world.pulsedUntil(id, async () => expect(await configOf(name, id)).toMatchObject({ data: { value: 'none' } }))
+  },
+)
+
 test('ADAPTER-4: null is absent for has(), .? and hasValue(); an expression without a value fails and applies nothing', async () => {
   const isThere = 'has(resource.spec.zone) || resource.spec.?zone.hasValue() || resources.?nobody.hasValue()'
   await declare('absent', 'has(resource.spec.zone) ? "there" : "absent"', `!(${isThere})`)

@@ -248,38 +248,6 @@ test('ADAPTER-63: what a task found and did not make goes with its resource only
   expect([await isThere('taken-by-hand'), await isThere('seen-by-hand')]).toEqual([false, true])
 })
 
-test('ADAPTER-65: attack: an object claims to be about another resource; it starts no run for it and has nothing deleted', async () => {
-  await declare('attacked', { resources: [configMap('a', 'attacked-{{ .clusterId }}')] })
-  const victim = await ready('attacked')
-  const before = (await world.task('attacked')).status?.processed
-  const adapter = `attacked-${world.namespace.slice(-8)}`
-  const cluster = await world.cluster(victim)
-  // What earlier releases took for an event: the victim's id, with a path that leads to a record which is being deleted.
-  const other = (await world.create('attacker')).id
-  const forged = { id: victim, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${other}` }
-  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
-    metadata: {
-      name: 'forged',
-      labels: { 'muster.dev/adapter': adapter, 'muster.dev/resource-id': victim },
-      annotations: { 'muster.dev/event': JSON.stringify(forged) },
-    },
-  })
-  await world.plane.rest('PATCH', at('forged'), { data: { changed: 'yes' } })
-  // A change of what the task has applied does start one: by then the other change was seen too.
-  await world.plane.rest('PATCH', at(`attacked-${victim}`), { metadata: { labels: { 'muster.dev/resource-id': 'x' } } })
-  await vi.waitFor(async () => {
-    const found = await world.object(at(`attacked-${victim}`))
-    expect(found?.metadata.labels?.['muster.dev/resource-id']).toBe(victim)
-  }, SETTLED)
-  await vi.waitFor(
-    async () => expect((await world.task('attacked')).status?.processed).toBeGreaterThan(before ?? 0),
-    SETTLED,
-  )
-  const { lastRuns = [] } = (await world.task('attacked')).status ?? {}
-  expect(lastRuns.every(({ status }) => status === 'success')).toBe(true)
-  expect(await world.cluster(victim)).toMatchObject({ generation: cluster?.generation })
-})
-
 test('ADAPTER-64: what a release without inventories has applied goes also when a run was written down that applied nothing; what is newer stays', async () => {
   const labels = { app: 'upgraded' }
   await declare('upgraded', {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { writeCredentials } from '#cmd/fleet/credentials.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { requireInCi } from '#hack/testing/ci.ts'
 import { agentId } from '#services/agent/folder-lock.ts'
 import { hasEnded, identify } from '#services/agent/process/process-table.ts'
 import { startNats } from '#test/harness/index.ts'
@@ -28,8 +29,10 @@ import {
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0
+const MISSING = isRoot ? undefined : 'accounts are given by root on Linux alone'
 beforeEach(({ skip }) => {
-  if (!isRoot) skip('accounts are given by root on Linux alone')
+  requireInCi(MISSING)
+  if (MISSING !== undefined) skip(MISSING)
 })
 
 /** A device whose programs have the account of the agent, and one whose programs have their own. */

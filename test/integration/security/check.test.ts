@@ -157,7 +157,7 @@ describe('on a real API server', () => {
 
   const seen = new Map<string, readonly string[]>()
 
-  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10, SECURITY-12, SECURITY-17, SECURITY-18, SECURITY-19
+  // SECURITY-3, SECURITY-4, SECURITY-5, SECURITY-6, SECURITY-7, SECURITY-8, SECURITY-9, SECURITY-10, SECURITY-12, SECURITY-17, SECURITY-18, SECURITY-19, SECURITY-21
   test.each(MUTATIONS.map((mutation) => [mutation.title, mutation] as const))(
     'reported: %s',
     async (title, { edits, before = [], reports }) => {

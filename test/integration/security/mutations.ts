@@ -1,5 +1,7 @@
 /** Ways in which an install is weakened, each of which `muster security check` has to report. */
+import { FLAG_MUTATIONS } from './flag-mutations.ts'
 import type { Any, Edit, Mutation } from './mutation.ts'
+import { OPEN_TRAFFIC_MUTATIONS } from './open-traffic-mutations.ts'
 import { POLICY_MUTATIONS } from './policy-mutations.ts'
 import { RIGHTS_MUTATIONS } from './rights-mutations.ts'
 import { TRAFFIC_MUTATIONS } from './traffic-mutations.ts'
@@ -263,6 +265,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...OBJECTS,
   ...DEVICES,
   ...WORKLOADS,
+  ...FLAG_MUTATIONS,
+  ...OPEN_TRAFFIC_MUTATIONS,
   ...TRAFFIC_MUTATIONS,
   ...PROJECTS,
 ]
