@@ -93,7 +93,11 @@ export const RoleBinding = defineResource<undefined>({
 /** Kubernetes: meta LabelSelector. */
 export interface LabelSelector {
   readonly matchLabels?: object
-  readonly matchExpressions?: readonly { readonly operator?: string }[]
+  readonly matchExpressions?: readonly {
+    readonly key: string
+    readonly operator: string
+    readonly values?: readonly string[]
+  }[]
 }
 
 /** Kubernetes: networking NetworkPolicyPeer. */
