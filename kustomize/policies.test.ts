@@ -14,7 +14,7 @@ const variablesOf = (file: string, policy: string): Readonly<Record<string, stri
   return Object.fromEntries((found?.spec.variables ?? []).map(({ name, expression }) => [name, expression]))
 }
 
-const SAME = ['before', 'after', 'steps', 'asks', 'isSuspended', 'settings'] as const
+const SAME = ['before', 'after', 'steps', 'asks', 'isSuspended', 'settings']
 
 // GITOPS-38, GITOPS-39. The rollout alone differs: people's policy looks at Deployments, that of commits at other kinds as well.
 test('the steps and settings of a rollout are the same to the policy of people and to that of commits', () => {

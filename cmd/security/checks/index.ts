@@ -4,7 +4,7 @@ import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck } from './devices.ts'
 import { natsUsersCheck } from './nats.ts'
-import { defaultDenyCheck, openTrafficCheck } from './network.ts'
+import { clusterTrafficCheck, defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
 import { bindingsCheck, policiesCheck } from './policies.ts'
 import { rightsChecks } from './rights.ts'
@@ -25,6 +25,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   podsCheck,
   defaultDenyCheck,
   openTrafficCheck,
+  clusterTrafficCheck,
   ...settingsChecks,
   natsUsersCheck,
   deviceEntriesCheck,

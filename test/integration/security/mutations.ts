@@ -2,6 +2,7 @@
 import type { Any, Edit, Mutation } from './mutation.ts'
 import { POLICY_MUTATIONS } from './policy-mutations.ts'
 import { RIGHTS_MUTATIONS } from './rights-mutations.ts'
+import { TRAFFIC_MUTATIONS } from './traffic-mutations.ts'
 
 const NAMESPACE = 'hyperfleet-system'
 const RBAC = 'rbac.authorization.k8s.io'
@@ -97,6 +98,13 @@ const WORKLOADS: readonly Mutation[] = [
       {
         kind: 'Namespace',
         create: { metadata: { name: 'weak', labels: { 'hive.openshift.io/clusterpool-uid': 'of-a-pool' } } },
+      },
+      {
+        kind: 'NetworkPolicy',
+        create: {
+          metadata: { name: 'closed', namespace: 'weak' },
+          spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+        },
       },
     ],
   },
@@ -218,46 +226,6 @@ const WORKLOADS: readonly Mutation[] = [
   },
 ]
 
-const TRAFFIC: readonly Mutation[] = [
-  {
-    title: 'traffic that nothing denies',
-    reports: ['default-deny'],
-    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', change: 'delete' }],
-  },
-  {
-    title: 'traffic that nothing denies where tasks run pods',
-    reports: ['default-deny'],
-    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', namespace: 'hyperfleet-work', change: 'delete' }],
-  },
-  {
-    title: 'a policy that lets everybody in',
-    reports: ['open-traffic'],
-    edits: [
-      {
-        kind: 'NetworkPolicy',
-        create: {
-          metadata: { name: 'weak', namespace: NAMESPACE },
-          spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] },
-        },
-      },
-    ],
-  },
-  {
-    title: 'a way out to every address',
-    reports: ['open-traffic'],
-    edits: [
-      {
-        kind: 'NetworkPolicy',
-        name: 'hyperfleet-api-callers',
-        change: (object) => ({
-          ...object,
-          spec: { ...object.spec, egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] },
-        }),
-      },
-    ],
-  },
-]
-
 const PROJECTS: readonly Mutation[] = [
   {
     title: 'a project whose committers may make every kind',
@@ -295,6 +263,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...OBJECTS,
   ...DEVICES,
   ...WORKLOADS,
-  ...TRAFFIC,
+  ...TRAFFIC_MUTATIONS,
   ...PROJECTS,
 ]
