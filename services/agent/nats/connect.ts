@@ -49,7 +49,7 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
         ...(authenticator !== undefined && { authenticator }),
       })
     } catch (error) {
-      if (error instanceof AuthorizationError)
+      if (error instanceof AuthorizationError && !isLate(error))
         throw new RefusedError(`NATS at ${nats} does not let the device ${device} in: check --nats-credentials`, {
           cause: error,
         })
@@ -62,6 +62,9 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
     }
   }
 }
+
+/** A server that many devices reach at once, or a slow network: the server did not hear the key in time, and refused none. */
+const isLate = ({ message }: AuthorizationError): boolean => /authentication timeout/i.test(message)
 
 /** Tells of breaks until the connection is closed. */
 export const logStatus = async (connection: NatsConnection, log: Logger, onBack: () => void): Promise<void> => {

@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { systemClock } from '#operator/model/clock.ts'
+import { silent } from '#operator/model/log.ts'
+import { connectAgent, RefusedError } from './connect.ts'
+
+const INFO = { server_id: 'S', version: '2.11.0', proto: 1, headers: true, max_payload: 1_048_576, jetstream: true }
+
+/** A server that answers the first connection with an error, and lets the others in. */
+const serverThatSays = async (error: string) => {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    const isFirst = connections === 1
+    socket.on('error', () => {})
+    socket.write(`INFO ${JSON.stringify(INFO)}\r\n`)
+    socket.on('data', (data) => {
+      if (isFirst) socket.end(`-ERR '${error}'\r\n`)
+      else if (String(data).includes('PING')) socket.write('PONG\r\n')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const options = {
+    url: `nats://127.0.0.1:${port}`,
+    device: 'pump-17',
+    authenticator: undefined,
+    ca: undefined,
+    clock: systemClock,
+    log: silent,
+  }
+  return { options, count: () => connections, [Symbol.dispose]: () => server.close() }
+}
+
+// AGENT-19
+test('an agent that a busy server did not hear in time connects again; one that is refused does not', async () => {
+  using busy = await serverThatSays('Authentication Timeout')
+  const connection = await connectAgent(busy.options, AbortSignal.timeout(20_000))
+  await connection.close()
+  expect(busy.count()).toBe(2)
+  using strict = await serverThatSays('Authorization Violation')
+  await expect(connectAgent(strict.options, AbortSignal.timeout(20_000))).rejects.toThrow(RefusedError)
+})
