@@ -28,7 +28,7 @@ export const LINES = {
   taskFiles: { role: 'task author', mustNot: 'read a token, or a file that is not meant for tasks' },
   taskTargets: {
     role: 'task author',
-    mustNot: 'reach link-local, metadata or in-cluster addresses that the administrator does not allow',
+    mustNot: 'reach addresses that the operator did not allow',
   },
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
   clusterTraffic: {

@@ -88,7 +88,7 @@ test.each([
   ['search', '^(a*)*b'],
   ['match', '((a|b?){20}){20}c'],
 ])(
-  'attack: the author of a task has JSONPath %s texts with %s, in a value that the task takes, in a precondition and in its report: the run ends, and another task works meanwhile',
+  'attack: the author of a task has JSONPath compare texts with a pattern that would hang, in a value, a precondition and the report: the run ends, and another task works meanwhile: %s',
   async (call, pattern) => {
     const name = `path-${crypto.randomUUID().slice(0, 8)}`
     const field = (from: string) => `{${from}[?${call}(@, "${pattern}")]}`

@@ -104,9 +104,9 @@ const seenByAdapter = async (event: object): Promise<void> => {
   )
 }
 
-describe('ADAPTER-65: attack: an object carries the labels of an adapter, and an event about another tenant’s record, which leads to a record that', () => {
+describe('an object with an event, which leads to a record that', () => {
   test.each(['living', 'deleting', 'gone'] as const)(
-    'is %s: no run, and the tenant’s object is neither deleted nor overwritten',
+    'ADAPTER-65: attack: an object carries an adapter’s label, and an event about another tenant’s record: no run, and the object of that tenant is neither deleted nor overwritten: %s',
     async (name) => {
       await world.pulsedUntil(records.living, async () => expect(await ownOf(records.living)).toBeDefined())
       const before = await ownOf(victim.id)
@@ -154,35 +154,46 @@ const expectRefused = async (before: KubeObject | undefined, why: RegExp): Promi
   expect(pathsOf('PUT').filter((path) => path.endsWith('/statuses'))).toEqual([])
 }
 
-describe('ADAPTER-68: attack: an event in the stream is about another tenant’s record, and', () => {
+describe('an event that', () => {
   test.each([
     ['leads to a record that lives', () => ({ href: hrefOf(records.living) }), /href is/],
     ['leads to a record that is being deleted', () => ({ href: hrefOf(records.deleting) }), /href is/],
     ['leads to a record that is gone', () => ({ href: hrefOf(records.gone) }), /href is/],
     ['says that it is of another kind', () => ({ kind: 'NodePool', href: hrefOf(victim.id) }), /kind is/],
-  ])('%s: it is refused, and the tenant’s object is neither deleted nor overwritten', async (_, rest, why) => {
-    const before = await ownOf(victim.id)
-    const data = { id: victim.id, kind: 'Cluster', generation: 1, ...rest() }
-    const event = { specversion: '1.0', id: crypto.randomUUID(), type: 'com.redhat.hyperfleet.cluster.reconcile', data }
-    await jetstream(connection).publish('hyperfleet.events.clusters', JSON.stringify(event))
-    await expectRefused(before, why)
-  })
+  ])(
+    'ADAPTER-68: attack: an event in the stream is about another tenant’s record, and leads elsewhere: it is refused, and the object of that tenant is neither deleted nor overwritten: %s',
+    async (_, rest, why) => {
+      const before = await ownOf(victim.id)
+      const data = { id: victim.id, kind: 'Cluster', generation: 1, ...rest() }
+      const event = {
+        specversion: '1.0',
+        id: crypto.randomUUID(),
+        type: 'com.redhat.hyperfleet.cluster.reconcile',
+        data,
+      }
+      await jetstream(connection).publish('hyperfleet.events.clusters', JSON.stringify(event))
+      await expectRefused(before, why)
+    },
+  )
 })
 
-describe('ADAPTER-68: attack: the API’s answer about a tenant’s record is changed on its way to a record in deletion with another', () => {
+describe('an answer with another', () => {
   test.each([
     ['id', () => records.deleting],
     ['kind', () => 'NodePool'],
     ['href', () => hrefOf(records.deleting)],
-  ])('%s: it is refused, and the tenant’s object is neither deleted nor overwritten', async (field, value) => {
-    const before = await ownOf(victim.id)
-    const altered = (answer: string) =>
-      JSON.stringify({ ...JSON.parse(answer), deleted_time: new Date().toISOString(), [field]: value() })
-    front.decide((request) => {
-      asked.push(request)
-      return request.method === 'GET' && request.path === hrefOf(victim.id) ? { altered } : 'pass'
-    })
-    await world.pulse(victim.id)
-    await expectRefused(before, new RegExp(`${field} is`))
-  })
+  ])(
+    'ADAPTER-68: attack: the API’s answer about a tenant’s record is changed on its way, to a record in deletion: it is refused, and the object of that tenant is neither deleted nor overwritten: %s',
+    async (field, value) => {
+      const before = await ownOf(victim.id)
+      const altered = (answer: string) =>
+        JSON.stringify({ ...JSON.parse(answer), deleted_time: new Date().toISOString(), [field]: value() })
+      front.decide((request) => {
+        asked.push(request)
+        return request.method === 'GET' && request.path === hrefOf(victim.id) ? { altered } : 'pass'
+      })
+      await world.pulse(victim.id)
+      await expectRefused(before, new RegExp(`${field} is`))
+    },
+  )
 })
