@@ -42,7 +42,7 @@ const reader = () => {
   return { sink, take: () => waiting.shift()?.delivered(), leave: () => leaving.abort() }
 }
 
-// API-160
+// API-162
 test('what waits for readers has one bound, whatever they ask for, take and leave; and once they have all of it, nothing is held', () => {
   const steps = fc.array(
     fc.oneof(

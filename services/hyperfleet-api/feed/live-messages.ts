@@ -5,7 +5,7 @@ import { formatChange, type MessageType, type Subscription } from './watch-messa
 /** What a message costs while it waits for a reader, beside its bytes, which all readers share. */
 const COST_OF_WAITING = 256
 
-/** Messages of streams that follow changes as they come, which their readers have not taken yet, of all streams together (API-160). */
+/** Messages of streams that follow changes as they come, which their readers have not taken yet, of all streams together (API-162). */
 export interface LiveMessages {
   /** Bytes that they take. */
   readonly bytesInUse: number

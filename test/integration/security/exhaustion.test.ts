@@ -42,7 +42,7 @@ const held = async ({ metricsUrl }: TestApi, name: string): Promise<number> => {
 const METRICS = { host: '127.0.0.1', port: 0 }
 const MIB = 1024 * 1024
 
-// API-160
+// API-162
 test('attack: streams ask for the same change in other parts each, and read nothing: they hold no more than there is room for, and miss nothing', async () => {
   const api = await serve({ metrics: METRICS, streamBytes: MIB })
   const parts = ['id', 'name', 'kind', 'href', 'generation', 'status']
