@@ -89,3 +89,35 @@ export const RoleBinding = defineResource<undefined>({
   plural: 'rolebindings',
   kind: 'RoleBinding',
 }) as Resource<RoleBinding>
+
+/** Kubernetes: networking NetworkPolicyPeer. */
+export interface NetworkPolicyPeer {
+  readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
+  readonly podSelector?: object
+  readonly namespaceSelector?: object
+}
+
+/** Kubernetes: networking NetworkPolicyIngressRule and NetworkPolicyEgressRule. */
+export interface NetworkPolicyRule {
+  readonly from?: readonly NetworkPolicyPeer[]
+  readonly to?: readonly NetworkPolicyPeer[]
+  readonly ports?: readonly { readonly port?: string | number; readonly protocol?: string }[]
+}
+
+export interface NetworkPolicySpec {
+  readonly podSelector: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }
+  readonly policyTypes?: readonly string[]
+  readonly ingress?: readonly NetworkPolicyRule[]
+  readonly egress?: readonly NetworkPolicyRule[]
+}
+
+export type NetworkPolicy = KubeObject<NetworkPolicySpec>
+
+export const NetworkPolicy: Resource<NetworkPolicy> = defineResource<NetworkPolicySpec>({
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'networkpolicies',
+  kind: 'NetworkPolicy',
+  scope: 'Namespaced',
+  subresources: [],
+})

@@ -14,10 +14,12 @@ const variablesOf = (file: string, policy: string): Readonly<Record<string, stri
   return Object.fromEntries((found?.spec.variables ?? []).map(({ name, expression }) => [name, expression]))
 }
 
+const SAME = ['before', 'after', 'steps', 'asks', 'isSuspended', 'settings']
+
 // GITOPS-38, GITOPS-39. The rollout alone differs: people's policy looks at Deployments, that of commits at other kinds as well.
 test('the steps and settings of a rollout are the same to the policy of people and to that of commits', () => {
   const people = variablesOf('rollout-steps.yaml', 'muster-rollout-steps')
   const commits = variablesOf('declared.yaml', 'muster-declared')
-  expect(Object.keys(people)).toEqual(expect.arrayContaining(['before', 'after', 'steps', 'settings']))
-  for (const name of ['before', 'after', 'steps', 'settings']) expect(commits[name]).toBe(people[name])
+  expect(Object.keys(people)).toEqual(expect.arrayContaining(SAME))
+  for (const name of SAME) expect(commits[name]).toBe(people[name])
 })

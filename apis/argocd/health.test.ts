@@ -18,6 +18,14 @@ const rollout = (phase: string, spec: object = {}, message?: string, conditions 
   status: { observedGeneration: 1, conditions, rollout: { phase, message, goodSince } },
 })
 
+/** One that works, with its condition Required. */
+const task = (status: string, reason: string, message: string) => ({
+  kind: 'AdapterTask',
+  metadata: { generation: 1 },
+  spec: {},
+  status: { observedGeneration: 1, conditions: [...ready, { type: 'Required', status, reason, message }] },
+})
+
 test.for([
   ['without a status', pool(), 'Progressing', 'Its controller has said nothing yet'],
   ['without conditions', pool({ observedGeneration: 2 }), 'Progressing', 'Its controller has said nothing yet'],
@@ -40,6 +48,29 @@ test.for([
     },
     'Suspended',
     'all is well',
+  ],
+  // GITOPS-40
+  ['a task that is required', task('True', 'Required', 'each waits for it'), 'Healthy', 'all is well'],
+  ['a task that is not, as is meant', task('False', 'NotMeantToBe', 'it counts'), 'Healthy', 'all is well'],
+  ['a task whose API is not asked yet', task('Unknown', 'APINotAsked', '403'), 'Healthy', 'all is well'],
+  ['a task that is not required', task('False', 'NotRequired', 'add it'), 'Healthy', 'all is well; add it'],
+  [
+    'a task of an API that decides nothing',
+    task('Unknown', 'EveryReportCounts', 'add it'),
+    'Healthy',
+    'all is well; add it',
+  ],
+  [
+    'a task of a kind that is undecided',
+    task('False', 'RequiredAdaptersUndecided', 'add it'),
+    'Healthy',
+    'all is well; add it',
+  ],
+  [
+    'a task beside a requirement without one',
+    task('True', 'OthersHaveNoTask', 'add net'),
+    'Healthy',
+    'all is well; add net',
   ],
   [
     'a device that is off',

@@ -83,7 +83,7 @@ export const apiFlags = {
       'NUMBER',
       'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number',
       count,
-      '1000',
+      '100',
     ),
   ),
   shutdownDelay: flag(

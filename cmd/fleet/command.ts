@@ -1,13 +1,15 @@
 import { Command } from 'commander'
-import { required, several } from '#operator/flags/flag.ts'
+import { anyNumber, optional, required } from '#operator/flags/flag.ts'
 import { nonEmpty } from '#operator/flags/values.ts'
 import { deviceName } from '../agent/values.ts'
+import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { drillCommand } from './drill-command.ts'
 import { previewCommand } from './preview-command.ts'
 
 export const credentialsFlags = {
-  device: several('NAME', 'a device that gets credentials; the flag may be given several times', deviceName),
+  device: anyNumber('NAME', 'a device that gets credentials; the flag may be given several times', deviceName),
+  deviceNames: optional('FILE', 'the names of more such devices, one a line; - is standard input', nonEmpty),
   output: required('DIRECTORY', 'where keys and configuration are written; what is there is kept', nonEmpty),
 }
 
@@ -15,6 +17,7 @@ const EXAMPLES = `
 Examples:
   muster fleet credentials --device pump-17 --device pump-18 --output fleet-credentials
   muster fleet credentials --device pump-19 --output fleet-credentials     one more; the others keep their keys
+  seq -f till-%g 50 | muster fleet credentials --device-names - --output fleet-credentials
 `
 
 /** What the fleet needs besides its custom resources, and what can be asked of it beforehand. */
@@ -32,7 +35,9 @@ const credentialsCommand = (): Command =>
     )
     .addHelpText('after', EXAMPLES)
     .action(async (_options: object, command: Command) => {
-      const { device, output } = readFlags(command, credentialsFlags)
-      const { writeCredentials } = await import('./credentials.ts')
-      for (const line of await writeCredentials(device, output)) process.stdout.write(`${line}\n`)
+      const { device, deviceNames, output } = readFlags(command, credentialsFlags)
+      const { readDeviceNames, writeCredentials } = await import('./credentials.ts')
+      const devices = [...device, ...(deviceNames === undefined ? [] : await readDeviceNames(deviceNames))]
+      if (devices.length === 0) throw new UsageError('--device or --device-names is needed, with one device at least')
+      for (const line of await writeCredentials(devices, output)) process.stdout.write(`${line}\n`)
     })

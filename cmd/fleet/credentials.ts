@@ -13,9 +13,23 @@ import { createUser } from '@nats-io/nkeys'
 import { dump } from 'js-yaml'
 import { buildServerConfig } from '#services/agent/nats/server-config.ts'
 import { deviceName } from '../agent/values.ts'
-import { Failure } from '../failure.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { readInput } from '../input.ts'
 
 const PUBLIC = '.pub'
+
+/** Names in a file, one a line; lines that are empty or begin with # are none. @param file `-` is standard input @throws UsageError */
+export const readDeviceNames = async (file: string): Promise<readonly string[]> => {
+  const lines = (await readInput('--device-names', file)).split('\n').map((line) => line.trim())
+  return lines.flatMap((line, at) => {
+    if (line === '' || line.startsWith('#')) return []
+    try {
+      return [deviceName(line)]
+    } catch (error) {
+      throw new UsageError(`--device-names: line ${at + 1} of ${file}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+}
 
 /** Keys that are there stay. @returns what was done, a line a file @throws Failure for files that can't be read or written */
 export const writeCredentials = async (devices: readonly string[], output: string): Promise<readonly string[]> => {

@@ -31,6 +31,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hive.openshift.io', resource: 'clusterimagesets', verbs: ['get'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterpools', verbs: ['get', 'list', 'watch', 'patch'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterpools/status', verbs: ['update', 'patch'], scope: 'Cluster' },
+    { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['create'], scope: 'Cluster' },
     { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['list', 'watch'], scope: 'Cluster' },
     { group: 'rbac.authorization.k8s.io', resource: 'rolebindings', verbs: ['list', 'watch', 'create', 'patch', 'delete'], scope: 'Cluster' },
     { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['bind'], name: 'hive-cluster-pool-admin', scope: 'Cluster' },

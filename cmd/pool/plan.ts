@@ -55,6 +55,7 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(pool, indexes.clustersOfPool.get(keyOf(pool.metadata))),
+    usedNamespaces: new Set(),
     now,
   }
   let count = 0

@@ -31,6 +31,10 @@ export const LINES = {
     mustNot: 'reach addresses that the operator did not allow',
   },
   taskNamespaces: { role: 'task author', mustNot: 'have a provider write into a namespace that no pool made' },
+  clusterTraffic: {
+    role: 'task author',
+    mustNot: 'reach Muster, others’ pods or the metadata of a machine’s cloud from a pod beside a cluster',
+  },
   clusterPods: { role: 'task author', mustNot: 'run a pod with what its node has, beside a cluster' },
   providerRights: { role: 'task author', mustNot: 'have a provider hand its rights on, or change what the pool made' },
   workTraffic: { role: 'task author', mustNot: 'reach anything from hyperfleet-work that no overlay opens' },
@@ -40,6 +44,10 @@ export const LINES = {
     mustNot: 'lower what a namespace asks of its pods, or label it for what an administrator allows',
   },
   poolBindings: { role: 'program in a pod of Muster', mustNot: 'let anyone in by the rights of a provider' },
+  poolNetworks: {
+    role: 'program in a pod of Muster',
+    mustNot: 'open ways to pods by the right to close those beside clusters',
+  },
   adapter: { role: 'adapter identity', mustNot: 'report for another adapter' },
   tokens: { role: 'adapter identity', mustNot: 'have tokens of other accounts, or for other servers' },
   claimSubject: { role: 'claim subject', mustNot: 'change the ClusterDeployment so that a Role follows' },

@@ -1,6 +1,7 @@
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import type { ConfigMap, Namespace, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import type { Line } from './lines.ts'
 
@@ -49,26 +50,6 @@ export interface BindingSpec {
   readonly paramRef?: object
 }
 
-export interface Peer {
-  readonly ipBlock?: { readonly cidr: string }
-  readonly podSelector?: object
-  readonly namespaceSelector?: object
-}
-
-/** Of either direction. */
-export interface TrafficRule {
-  readonly from?: readonly Peer[]
-  readonly to?: readonly Peer[]
-  readonly ports?: readonly { readonly port?: string | number; readonly protocol?: string }[]
-}
-
-export interface NetworkPolicySpec {
-  readonly podSelector: { readonly matchLabels?: object; readonly matchExpressions?: readonly object[] }
-  readonly policyTypes?: readonly string[]
-  readonly ingress?: readonly TrafficRule[]
-  readonly egress?: readonly TrafficRule[]
-}
-
 export interface Container {
   readonly name: string
   readonly command?: readonly string[]
@@ -115,12 +96,12 @@ export interface GroupKind {
   readonly kind: string
 }
 
-/** What is read of a cluster: Muster's namespace and those that pools made; of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts, network policies also where tasks make pods. */
+/** What is read of a cluster: Muster's namespace and those that pools made; of namespaced kinds that Kubernetes has, what is in Muster's namespace; rights also in the administrator's and in that of tasks' accounts, network policies everywhere. */
 export interface Objects {
   readonly Namespace: readonly Namespace[]
   readonly ValidatingAdmissionPolicy: readonly KubeObject<PolicySpec>[]
   readonly ValidatingAdmissionPolicyBinding: readonly KubeObject<BindingSpec>[]
-  readonly NetworkPolicy: readonly KubeObject<NetworkPolicySpec>[]
+  readonly NetworkPolicy: readonly NetworkPolicy[]
   readonly Deployment: readonly KubeObject<WorkloadSpec>[]
   readonly StatefulSet: readonly KubeObject<WorkloadSpec>[]
   readonly DaemonSet: readonly KubeObject<WorkloadSpec>[]
@@ -189,6 +170,10 @@ export const isIn =
   (place: string) =>
   ({ metadata: { namespace = NAMESPACE } }: { readonly metadata: { readonly namespace?: string } }): boolean =>
     namespace === place
+
+/** Whether a pool made a namespace for a cluster, which is still there: one that is being deleted takes no pod any more. */
+export const isOfCluster = ({ metadata: { labels = {}, deletionTimestamp } }: Namespace): boolean =>
+  POOL_LABELS.uid in labels && deletionTimestamp === undefined
 
 /** A name of ours in messages: `Role hyperfleet-system/x`. */
 export const nameOf = (kind: string, { namespace, name }: { readonly namespace?: string; readonly name: string }) =>

@@ -1,18 +1,11 @@
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { ConfigMap, Namespace, Role, RoleBinding } from '#apis/kubernetes.ts'
+import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import { defineResource, type KubeObject, type Resource } from '#operator/model/resource.ts'
-import {
-  ADMIN_NAMESPACE,
-  type KindName,
-  NAMESPACE,
-  type Observed,
-  TASK_ACCOUNTS_NAMESPACE,
-  WORK_NAMESPACE,
-} from './model.ts'
+import { ADMIN_NAMESPACE, type KindName, NAMESPACE, type Observed, TASK_ACCOUNTS_NAMESPACE } from './model.ts'
 
 const ofKubernetes = (group: string, kind: string, plural: string, scope: Resource['scope'] = 'Namespaced') =>
   defineResource<undefined>({ group, version: 'v1', kind, plural, scope, subresources: [] }) as Resource
@@ -35,7 +28,7 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
     'validatingadmissionpolicybindings',
     'Cluster',
   ),
-  NetworkPolicy: ofKubernetes('networking.k8s.io', 'NetworkPolicy', 'networkpolicies'),
+  NetworkPolicy,
   Deployment: ofKubernetes('apps', 'Deployment', 'deployments'),
   StatefulSet: ofKubernetes('apps', 'StatefulSet', 'statefulsets'),
   DaemonSet: ofKubernetes('apps', 'DaemonSet', 'daemonsets'),
@@ -56,8 +49,8 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
   Device,
 }
 
-/** Wherever they are: Argo CD has a namespace of its own, claims those of their teams, and devices none. */
-const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim', 'Device']
+/** Wherever they are: Argo CD has a namespace of its own, claims those of their teams, clusters one each, and devices none. */
+const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim', 'Device', 'NetworkPolicy']
 
 const OF_RIGHTS = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE]
 
@@ -65,7 +58,6 @@ const OF_RIGHTS = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE]
 const PLACES: Partial<Readonly<Record<KindName, readonly string[]>>> = {
   Role: OF_RIGHTS,
   RoleBinding: OF_RIGHTS,
-  NetworkPolicy: [NAMESPACE, WORK_NAMESPACE],
 }
 
 /** Lists every kind that a check reads. A kind that is not installed has no objects. @throws ApiError for other answers than 403 and 404, NetworkError */

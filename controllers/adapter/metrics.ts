@@ -38,7 +38,7 @@ export const createMetrics = (registry: Registry) => {
   })
   new Gauge({
     name: 'hyperfleet_adapter_tasks_not_required',
-    help: 'AdapterTasks whose adapter the HyperFleet API does not require, though no annotation says that this is meant: resources are Ready before their work is done.',
+    help: 'AdapterTasks whose adapter the HyperFleet API does not require by its name, though no annotation says that this is meant: resources are Ready before their work is done, or, where it is undecided, never.',
     labelNames: ['resource_type', ...ADAPTER_LABELS],
     registers,
     collect() {

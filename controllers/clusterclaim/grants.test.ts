@@ -5,7 +5,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { grantSubjects } from './grant-writes.ts'
-import { type buildGrants, clusterSecrets } from './grants.ts'
+import { buildGrants, clusterSecrets } from './grants.ts'
 
 const cluster = (clusterMetadata?: object, spec: object = {}): ClusterDeployment =>
   aClusterDeployment({ uid: 'uid-one' }, { ...(clusterMetadata && { clusterMetadata }), ...spec })
@@ -31,13 +31,33 @@ const granted = async (of: ClusterDeployment, there: Readonly<Record<string, boo
   }
   const none = { get: () => [] }
   await grantSubjects(claim, of, { roles: none, bindings: none } as never, api as never)
-  return (roles[0]?.role.rules ?? []).flatMap((rule) => (rule as { resourceNames?: string[] }).resourceNames ?? [])
+  return (roles[0]?.role.rules ?? [])
+    .filter(({ resources }) => resources.includes('secrets'))
+    .flatMap(({ resourceNames = [] }) => resourceNames)
 }
 
 test('CLAIM-6: a cluster that names no Secrets grants none, and one that is named half grants what it names', () => {
   expect(clusterSecrets(cluster())).toEqual([])
   const metadata = { adminKubeconfigSecretRef: { name: 'kubeconfig' }, adminPasswordSecretRef: null }
   expect(clusterSecrets(cluster(metadata))).toEqual(['kubeconfig'])
+})
+
+test('CLAIM-6: the Role is of its own ClusterDeployment, by name, and of the Secrets with its kubeconfig and password', () => {
+  const metadata = {
+    adminKubeconfigSecretRef: { name: 'kubeconfig' },
+    adminPasswordSecretRef: { name: 'password' },
+    metadataJSONSecretRef: { name: 'metadata' },
+  }
+  const of = cluster(metadata)
+  expect(buildGrants(claim, of, clusterSecrets(of)).role.rules).toEqual([
+    {
+      apiGroups: ['hive.openshift.io'],
+      resources: ['clusterdeployments'],
+      resourceNames: ['one'],
+      verbs: ['get', 'list', 'watch', 'patch'],
+    },
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['kubeconfig', 'password'], verbs: ['get'] },
+  ])
 })
 
 test.each<[string, object]>([
@@ -62,7 +82,8 @@ test('CLAIM-9: whatever a cluster names for its users, they get nothing that its
   const there = fc.dictionary(names, fc.boolean())
   await fc.assert(
     fc.asyncProperty(refs, there, async (metadata, secrets) => {
-      const named = Object.values(metadata).map(({ name }) => name)
+      const { adminKubeconfigSecretRef, adminPasswordSecretRef } = metadata
+      const named = [adminKubeconfigSecretRef, adminPasswordSecretRef].flatMap((reference) => reference?.name ?? [])
       const got = await granted(cluster(metadata), secrets)
       expect(new Set(got)).toEqual(new Set(named.filter((name) => secrets[name] !== true)))
     }),

@@ -10,11 +10,11 @@ export const GRANT_NAME = 'hive-claim-owner'
 /** On both, with the uid of the claim: what another claim was granted is no concern of this one. */
 export const CLAIM_UID_LABEL = 'hive.openshift.io/clusterclaim-uid'
 
-/** The Secrets that a ClusterDeployment says its users need, where it says so at all. */
-const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef', 'metadataJSONSecretRef'] as const
+/** The Secrets that a ClusterDeployment says its users need, where it says so at all: those that Hive grants. */
+const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef'] as const
 
 /**
- * The names of the Secrets that come with a cluster: kubeconfig, password, metadata. Any of them may be missing. What the cluster is made with,
+ * The names of the Secrets that come with a cluster: kubeconfig, password. Any of them may be missing. What the cluster is made with,
  * such as its pull secret, is none of them, also when it is named among them (CLAIM-9).
  */
 export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] => {
@@ -28,7 +28,10 @@ export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] =
   })
 }
 
-/** The Role and the binding as they should be. @param secrets the names of the Secrets that the subjects may read */
+/**
+ * The Role and the binding as they should be. What patch may change is bounded by the policy muster-claim-owners: docs/decisions/claim-owners.md.
+ * @param secrets the names of the Secrets that the subjects may read
+ */
 export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment, secrets: readonly string[]) => {
   const { subjects = [] } = claim.spec
   const metadata = {
@@ -44,6 +47,7 @@ export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment, sec
       {
         apiGroups: [ClusterDeployment.group],
         resources: [ClusterDeployment.plural],
+        resourceNames: [cluster.metadata.name],
         verbs: ['get', 'list', 'watch', 'patch'],
       },
       // An empty list of names would mean all of them.

@@ -6,11 +6,14 @@ import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, type Values } from '#operator/flags/flag.ts'
 import { oneOf } from '#operator/flags/values.ts'
 import { EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
+import type { PodNetwork } from './model/pod-network.ts'
 import type { PodSecurityLevel } from './model/pod-security.ts'
 import type { ClusterPoolOptions } from './options.ts'
 
 /** Strictest first. */
 const LEVELS = ['restricted', 'baseline', 'privileged'] as const satisfies readonly PodSecurityLevel[]
+
+const NETWORKS = ['closed', 'open'] as const satisfies readonly PodNetwork[]
 
 const flags = {
   clusterpoolPodSecurity: flag(
@@ -18,6 +21,12 @@ const flags = {
     `what the namespaces that pools make ask of pods, as a Pod Security Standard (${LEVELS.join(', ')})`,
     oneOf(...LEVELS),
     'restricted',
+  ),
+  clusterpoolPodNetwork: flag(
+    'STATE',
+    'which ways of the network pods have in the namespaces that pools make (closed: Jobs have DNS, HTTPS and API servers, others none; open: all)',
+    oneOf(...NETWORKS),
+    'closed',
   ),
 }
 
@@ -34,6 +43,7 @@ const rights: Rights = {
     clusterdeploymentcustomizations: 'The finalizer of a lease; the lease itself is status.',
     secrets:
       'Templates and credentials are read beside the pool; install-configs and copies are written beside the cluster.',
+    networkpolicies: 'Pods beside clusters get no ways but some, before there are any. What is there is not changed.',
     rolebindings: 'Admins of pools, and accounts of providers, are let into the namespaces of their clusters.',
     clusterroles:
       'Which rights the account of which provider has beside its clusters. The provider lets pools bind them.',
@@ -65,8 +75,9 @@ export const clusterPoolEntry = {
   kinds: [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization],
   flags,
   rights,
-  load: async ({ clock, registry, clusterpoolPodSecurity: podSecurity }: Context) => {
+  load: async (context: Context) => {
+    const { clock, registry, clusterpoolPodSecurity: podSecurity, clusterpoolPodNetwork: podNetwork } = context
     const { clusterPool } = await import('./index.ts')
-    return clusterPool({ clock, registry, podSecurity })
+    return clusterPool({ clock, registry, podSecurity, podNetwork })
   },
 } as const satisfies ControllerEntry<Context>

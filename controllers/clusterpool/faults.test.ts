@@ -79,6 +79,20 @@ test('POOL-36: a namespace in which no cluster came to be goes, once its maker h
   expect(changesIn(planPass({ ...given, namespaces: used, at: 65 }))).toEqual([])
 })
 
+test('POOL-36: a namespace whose cluster was seen, and is there no more, goes at once, unless that cluster is still to be made', () => {
+  const seen = [{ ...aNamespace('pool-x', 60), wasUsed: true }]
+  const given = { pool: aPool({ size: 0 }), namespaces: seen, at: 60 }
+  expect(changesIn(planPass(given))).toEqual(['DeleteNamespace pool-x'])
+  expect(
+    changesIn(planPass({ ...given, namespaces: [{ ...aNamespace('pool-x', 60), isUsed: true, wasUsed: true }] })),
+  ).toEqual([])
+  expect(changesIn(planPass({ ...given, begun: [{ name: 'pool-x', namespace: 'pool-x' }] }))).toEqual([])
+  const pool = aPool({ inventory: ['a'], maxConcurrent: 0 })
+  const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
+  const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
+  expect(changesIn(planPass({ pool, customizations, absent, namespaces: seen, at: 60 }))).toEqual([])
+})
+
 test('POOL-36: a namespace that is being deleted is neither deleted again nor waited for, however long that takes', () => {
   const namespaces = [{ ...aNamespace('pool-x'), terminating: true }]
   const pool = aPool({ size: 0 })

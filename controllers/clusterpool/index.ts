@@ -32,6 +32,7 @@ export const clusterPool = ({
   clock,
   registry,
   podSecurity = 'restricted',
+  podNetwork = 'closed',
   ...settings
 }: ClusterPoolOptions): Controller<ClusterPool> => {
   const pools = controller(ClusterPool, { name: 'clusterpool' })
@@ -71,7 +72,7 @@ export const clusterPool = ({
 
   const indexes = indexCaches({ clusters, claims, customizations, namespaces, bindings, roles })
 
-  pools.reconcile(reconcile({ clock, metrics, indexes, podSecurity, ...settings }))
+  pools.reconcile(reconcile({ clock, metrics, indexes, podSecurity, podNetwork, ...settings }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)
   const leases = customizations.index('leased', leasedEntries)
   const byName = pools.index('name', (pool) => [[keyOf(pool.metadata), pool]])

@@ -25,6 +25,8 @@ export interface ObserveSources {
   readonly unfinishedClusters: ReadonlyMap<string, NamespacedName>
   /** Written to: since when claims that clusters name are not there. */
   readonly absentClaims: Map<string, number>
+  /** Written to: the uids of namespaces in which a cluster was seen. */
+  readonly usedNamespaces: Set<string>
   readonly now: Date
 }
 
@@ -56,13 +58,25 @@ export const readPoolObjects = async (
     ...(template !== undefined && { template }),
     admins: indexes.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
     providerRoles: indexes.providerRoles.get(PROVIDER_ROLES),
-    namespaces: [
-      ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), reading.now),
-      ...earlierNamespaces(pool, clusters, reading),
-    ]
-      .filter(({ metadata }) => !reading.rejections.strangeNamespaces.has(metadata.uid))
-      .map((namespace) => namespaceOf(namespace, pool, reading)),
+    namespaces: readNamespaces(pool, clusters, reading),
   }
+}
+
+const readNamespaces = (
+  pool: ClusterPool,
+  clusters: readonly ClusterDeployment[],
+  reading: ObserveSources,
+): readonly PoolNamespace[] => {
+  const { indexes, writeCache, rejections, usedNamespaces, now } = reading
+  const namespaces = [
+    ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), now),
+    ...earlierNamespaces(pool, clusters, reading),
+  ]
+    .filter(({ metadata }) => !rejections.strangeNamespaces.has(metadata.uid))
+    .map((namespace) => namespaceOf(namespace, pool, reading))
+  usedNamespaces.clear()
+  for (const { uid, wasUsed } of namespaces) if (wasUsed) usedNamespaces.add(uid)
+  return namespaces
 }
 
 /** The kinds that a pool makes and later counts. */
@@ -163,18 +177,22 @@ const earlierNamespaces = (
 const namespaceOf = (
   { metadata, status }: Namespace,
   pool: ClusterPool,
-  { indexes }: ObserveSources,
-): PoolNamespace => ({
-  providerBindings: providerBindingsIn(metadata.name, indexes),
-  isOfEarlierPool: metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid,
-  name: metadata.name,
-  uid: metadata.uid,
-  createdAt: Date.parse(metadata.creationTimestamp ?? ''),
-  terminating: metadata.deletionTimestamp !== undefined || status?.phase === 'Terminating',
-  isUsed: indexes.clustersInNamespace.get(metadata.name).length > 0,
-  admins: indexes.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
-    ?.subjects,
-})
+  { indexes, usedNamespaces }: ObserveSources,
+): PoolNamespace => {
+  const isUsed = indexes.clustersInNamespace.get(metadata.name).length > 0
+  return {
+    providerBindings: providerBindingsIn(metadata.name, indexes),
+    isOfEarlierPool: metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid,
+    name: metadata.name,
+    uid: metadata.uid,
+    createdAt: Date.parse(metadata.creationTimestamp ?? ''),
+    terminating: metadata.deletionTimestamp !== undefined || status?.phase === 'Terminating',
+    isUsed,
+    wasUsed: isUsed || usedNamespaces.has(metadata.uid),
+    admins: indexes.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
+      ?.subjects,
+  }
+}
 
 const providerBindingsIn = (namespace: string, indexes: PoolIndexes): PoolNamespace['providerBindings'] => {
   const names = new Set(indexes.providerRoles.get(PROVIDER_ROLES).map(({ name }) => name))

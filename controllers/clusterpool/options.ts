@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Clock } from '#operator/index.ts'
 import type { PreflightSettings } from './execute/probe-api-name.ts'
+import type { PodNetwork } from './model/pod-network.ts'
 import type { PodSecurityLevel } from './model/pod-security.ts'
 
 export interface ClusterPoolOptions {
@@ -13,4 +14,6 @@ export interface ClusterPoolOptions {
   readonly preflight?: PreflightSettings
   /** What the namespaces of clusters ask of pods; `restricted` when absent. */
   readonly podSecurity?: PodSecurityLevel
+  /** Which ways of the network those pods have; `closed` when absent. */
+  readonly podNetwork?: PodNetwork
 }

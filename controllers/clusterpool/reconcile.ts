@@ -25,7 +25,6 @@ import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
-import type { PodSecurityLevel } from './model/pod-security.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
 import { noRejections, type Rejections } from './observe/rejections.ts'
@@ -33,10 +32,11 @@ import { WriteCache } from './observe/write-cache.ts'
 import { readPoolObjects } from './observe.ts'
 import type { ClusterPoolOptions } from './options.ts'
 
-export interface ReconcileDeps extends Pick<ClusterPoolOptions, 'clock' | 'suffix' | 'preflight'> {
+export interface ReconcileDeps
+  extends Pick<ClusterPoolOptions, 'clock' | 'suffix' | 'preflight'>,
+    Required<Pick<ClusterPoolOptions, 'podSecurity' | 'podNetwork'>> {
   readonly metrics: Metrics
   readonly indexes: PoolIndexes
-  readonly podSecurity: PodSecurityLevel
 }
 
 /** How long what a pool refers to is taken as it was read; nothing of it is watched. Milliseconds. */
@@ -53,6 +53,8 @@ interface Memory {
   readonly unfinishedClusters: Map<string, NamespacedName>
   /** Since when claims that clusters name are not there. */
   readonly absentClaims: Map<string, number>
+  /** The uids of namespaces in which a cluster was seen. */
+  readonly usedNamespaces: Set<string>
   readonly brake: ClusterBrake
   /** That of the rejections and the dependencies. */
   generation: number | undefined
@@ -102,6 +104,7 @@ export const reconcile =
       secrets: dependencies.secrets,
       preflight: deps.preflight ?? {},
       podSecurity: deps.podSecurity,
+      podNetwork: deps.podNetwork,
     }
     const results = await execute(plan.actions, executeContext, signal)
     for (const { action, result } of results) {
@@ -150,6 +153,7 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
     rejections,
     unfinishedClusters,
     absentClaims: memory.absentClaims,
+    usedNamespaces: memory.usedNamespaces,
     now,
   })
   const seen = toObserved(read)
@@ -283,6 +287,7 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
     rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
+    usedNamespaces: new Set(),
     brake: createBrake(object, monotonic(clock)),
     generation: undefined,
     dependencies: undefined,

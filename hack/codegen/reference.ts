@@ -83,7 +83,7 @@ const section = (kind: CustomKind): string => {
 const INTRODUCTION = `# Custom resources
 
 Every kind of Muster, with the rules that the API server enforces. \`kubectl explain KIND.spec\` shows the same text,
-\`kubectl get ${CATEGORY}\` lists the objects of all kinds.
+\`kubectl get ${CATEGORY}\` lists the objects of all of them.
 
 A short name may belong to another kind too: \`sc\` means StorageClass to kubectl, so write \`kubectl get sentinelconfigs\`.`
 

@@ -8,9 +8,9 @@ import { type Kubectl, kubectl } from '../cluster/kubectl.ts'
 import { PARTS } from '../local-clusters/control-plane.ts'
 import { findDaemon } from '../local-clusters/daemon.ts'
 import { Etcd } from '../local-clusters/etcd.ts'
-import { ProcessError } from '../process/errors.ts'
 import { commandLineOf } from '../process/identity.ts'
 import { untilGoal } from './goal.ts'
+import { leftOverOf, listEverything } from './left-over.ts'
 import { apply, render } from './manifests.ts'
 import { KUSTOMIZE, type Place } from './place.ts'
 import { type PoolSighting, untilPool } from './pool.ts'
@@ -113,9 +113,9 @@ export const releaseRealClusters = (place: Place, folder: string): Promise<() =>
     ])
       await cluster.kubectl(['delete', ...objects, inNamespace, '--wait=false'])
     return () =>
-      run.step('See that no process, folder, key in etcd and Secret of the real clusters is left', async () => {
+      run.step('See that no process, folder, key in etcd and object of the real clusters is left', async () => {
         await cluster.kubectl(['wait', `clusterpool/${POOL}`, inNamespace, '--for=delete', '--timeout=180s'])
-        await checkNothingLeft(place, folder, processes)
+        await untilNothingLeft(place, folder, processes)
       })
   })
 }
@@ -129,19 +129,33 @@ const processesBelow = async (folder: string): Promise<readonly number[]> => {
   return (await Promise.all(daemons)).filter((pid) => pid !== undefined)
 }
 
-/** @throws ProcessError that says what is left */
-const checkNothingLeft = async ({ cluster }: Place, folder: string, processes: readonly number[]): Promise<void> => {
+/** A namespace takes a while to go after its pool. @throws Error that says what is left */
+const untilNothingLeft = (place: Place, folder: string, processes: readonly number[]): Promise<void> =>
+  untilGoal(place.run, place.screen, async (signal, onSighting) => {
+    for (let before = ''; ; ) {
+      const left = await findLeft(place, folder, processes)
+      if (left.length === 0) return
+      const lines = left.map((one) => `still there: ${one}`)
+      if (lines.join() !== before) onSighting(lines, lines)
+      before = lines.join()
+      await delay(POLL_INTERVAL_MS, undefined, { signal })
+    }
+  })
+
+const findLeft = async (
+  { cluster }: Place,
+  folder: string,
+  processes: readonly number[],
+): Promise<readonly string[]> => {
   const clusters = join(folder, 'clusters')
   const etcd = new Etcd({ folder: join(folder, 'etcd'), binaries: '', guarded: false })
   const commands = await Promise.all(processes.map(commandLineOf))
-  const secrets = (await cluster.kubectl(['get', 'secrets', '-A', '-o', 'name'])).split('\n')
-  const left = [
-    ...commands.filter((command) => command?.includes(folder)).map((command) => `process ${command}`),
-    ...(existsSync(clusters) ? await readdir(clusters) : []).map((uid) => `folder ${join(clusters, uid)}`),
-    ...secrets.filter((name) => name.endsWith('-admin-kubeconfig')),
-  ]
   const keys = await etcd.count('/clusters')
   await etcd.close()
-  if (keys > 0) left.push(`${keys} keys in etcd`)
-  if (left.length > 0) throw new ProcessError(`left of the real clusters: ${left.join('; ')}`)
+  return [
+    ...commands.filter((command) => command?.includes(folder)).map((command) => `process ${command}`),
+    ...(existsSync(clusters) ? await readdir(clusters) : []).map((uid) => `folder ${join(clusters, uid)}`),
+    ...(keys > 0 ? [`${keys} keys in etcd`] : []),
+    ...leftOverOf(POOL, await listEverything(cluster.kubectl)),
+  ]
 }

@@ -2,12 +2,18 @@
 import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Link-local addresses (RFC 3927, RFC 4291), and those at which clouds serve metadata elsewhere. */
+/** Link-local addresses (RFC 3927, RFC 4291), and those at which clouds serve metadata elsewhere, as CIDRs. */
+export const BLOCKED_RANGES = {
+  ipv4: ['169.254.0.0/16', '100.100.100.200/32'],
+  ipv6: ['fe80::/10', 'fd00:ec2::254/128'],
+} as const
+
 const BLOCKED_ADDRESSES = new BlockList()
-BLOCKED_ADDRESSES.addSubnet('169.254.0.0', 16, 'ipv4')
-BLOCKED_ADDRESSES.addAddress('100.100.100.200', 'ipv4')
-BLOCKED_ADDRESSES.addSubnet('fe80::', 10, 'ipv6')
-BLOCKED_ADDRESSES.addAddress('fd00:ec2::254', 'ipv6')
+for (const family of ['ipv4', 'ipv6'] as const)
+  for (const range of BLOCKED_RANGES[family]) {
+    const [network = '', prefix] = range.split('/')
+    BLOCKED_ADDRESSES.addSubnet(network, Number(prefix), family)
+  }
 
 /** Is it such an address? A name is none. */
 export const isBlocked = (address: string): boolean => {

@@ -80,6 +80,12 @@ export const several = <T>(value: string, help: string, parse: Parse<T>): Flag<r
   },
 })
 
+/** The same, and none is fine. */
+export const anyNumber = <T>(value: string, help: string, parse: Parse<T>): Flag<readonly T[]> => {
+  const those = several(value, help, parse)
+  return { ...those, read: (provided, where) => (provided === undefined ? [] : those.read(provided, where)) }
+}
+
 /** A flag that must be given. */
 export const required = <T>(value: string, help: string, parse: Parse<T>): Flag<T> => ({
   ...optional(value, help, parse),

@@ -1,12 +1,13 @@
 import { measureQueue } from './events/metrics.ts'
 import { databaseSource } from './feed/change-source.ts'
 import { createFeed } from './feed/feed.ts'
+import { createLiveMessages } from './feed/live-messages.ts'
 import { createWakeup } from './feed/wakeup.ts'
 import type { Service } from './http/service.ts'
 import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
 import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
 import { createMetrics, type Metrics } from './metrics/request-metrics.ts'
-import { measureRoom } from './metrics/stream-metrics.ts'
+import { type HeldBytes, measureHeldBytes } from './metrics/stream-metrics.ts'
 import type { Entities } from './model/entity.ts'
 import { createIdGenerator } from './model/id-generator.ts'
 import { startRechecks } from './mutations/recheck-deletions.ts'
@@ -33,6 +34,8 @@ const SEARCH_TURNS: Readonly<Record<DialectName, SearchTurnsSettings>> = {
 
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
 const STREAM_BYTES = 16 * 1024 * 1024
+/** Of bodies: a document takes a multiple of its text once it is read. */
+const BODY_BYTES = 8 * 1024 * 1024
 /** The Go service's threshold. */
 const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
@@ -69,6 +72,14 @@ export const openService = async (
   const queue = measureQueue(eventQueue, { registry: metrics.registry, database, now })
   closers.push(() => queue.close())
 
+  const streamBytes = options.streamBytes ?? STREAM_BYTES
+  const held: HeldBytes = {
+    room: createRoom(streamBytes),
+    live: createLiveMessages(streamBytes),
+    bodies: createRoom(BODY_BYTES),
+  }
+  measureHeldBytes(metrics.registry, held)
+
   const service: Service = {
     tracer,
     database,
@@ -80,7 +91,7 @@ export const openService = async (
     totals: createKnownTotals(),
     reporters: createKnownReporters(),
     searchTurns: new SearchTurns(SEARCH_TURNS[database.dialect]),
-    room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
+    ...held,
     clock,
     sharedTime: sharedTime(database, clock),
     now,

@@ -50,7 +50,7 @@ export interface ApiOptions {
   readonly inFlight?: InFlightSettings | undefined
   /** Open streams of each caller, known by token or by address; any number when absent. */
   readonly maxStreams?: number | undefined
-  /** Bytes of documents that all long answers together hold at a time; 16 MiB when absent. */
+  /** Bytes that all long answers together hold at a time, and changes that come as much; 16 MiB when absent. */
   readonly streamBytes?: number | undefined
   /** How long callers may take to send a request. */
   readonly requestTimeouts?: RequestTimeouts | undefined

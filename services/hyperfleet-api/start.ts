@@ -82,7 +82,7 @@ const buildServer = (
   { authenticator, certificate }: Protection,
 ): FastifyInstance => {
   const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, log } = options
-  const { newId, clock, now, stopping, tracer } = service
+  const { newId, clock, now, stopping, tracer, bodies } = service
   const build = buildOf(options)
   const operations = buildOperations(service)
   return createServer({
@@ -102,6 +102,7 @@ const buildServer = (
       maxStreams,
       now: () => clock.now(),
     }),
+    bodies,
     requestTimeouts,
     tls: certificate,
     tracer,

@@ -93,7 +93,7 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
       "✓ Watch a second claim wait in the queue until the other cluster runs",
       "✓ Delete both claims and the pool lab",
       "✓ Roll greeter out to the devices in two batches",
-      "✓ See that no process, folder, key in etcd and Secret of the real clusters is left",
+      "✓ See that no process, folder, key in etcd and object of the real clusters is left",
       "✓ See the same in the status of every SentinelConfig",
       "✓ Stopping the agents",
       "✓ Stopping the manager of the devices",

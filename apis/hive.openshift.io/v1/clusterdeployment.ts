@@ -138,7 +138,7 @@ const spec = () =>
       clusterMetadata: Type.Optional(
         free({
           description:
-            'The Secrets for the users of the cluster: who claims it may read adminKubeconfigSecretRef, adminPasswordSecretRef and metadataJSONSecretRef, and a fleet applies to it with the first, which becomes the Secret <name>-admin-kubeconfig when adapters make one. The rest is kept as it is written.',
+            'The Secrets for the users of the cluster: who claims it may read adminKubeconfigSecretRef and adminPasswordSecretRef, and a fleet applies to it with the first, which becomes the Secret <name>-admin-kubeconfig when adapters make one. The rest is kept as it is written.',
         }),
       ),
       ...kept(

@@ -5,7 +5,7 @@ import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck } from './devices.ts'
 import { flagChecks } from './flags.ts'
 import { natsUsersCheck } from './nats.ts'
-import { defaultDenyCheck, openTrafficCheck } from './network.ts'
+import { clusterTrafficCheck, defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
 import { bindingsCheck, policiesCheck } from './policies.ts'
 import { rightsChecks } from './rights.ts'
@@ -26,6 +26,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   podsCheck,
   defaultDenyCheck,
   openTrafficCheck,
+  clusterTrafficCheck,
   ...settingsChecks,
   ...flagChecks,
   natsUsersCheck,

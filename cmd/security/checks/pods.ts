@@ -4,6 +4,7 @@ import { LINES } from '../lines.ts'
 import {
   type Container,
   defineCheck,
+  isOfCluster,
   NAMESPACE,
   nameOf,
   type Objects,
@@ -87,11 +88,7 @@ const MAX_NAMED = 5
 /** Those that an earlier release made have no level: pools write none on what is there. SECURITY-17. */
 export const clusterNamespacesCheck = defineCheck('cluster-namespaces', ['Namespace'], ({ Namespace: namespaces }) =>
   namespaces
-    // One that is being deleted takes no pod any more.
-    .filter(
-      ({ metadata: { labels = {}, deletionTimestamp } }) =>
-        POOL_LABELS.uid in labels && deletionTimestamp === undefined,
-    )
+    .filter(isOfCluster)
     .filter(({ metadata: { labels = {} } }) => !['restricted', 'baseline'].includes(labels[POD_SECURITY_LABEL] ?? ''))
     .slice(0, MAX_NAMED)
     .map(({ metadata }) => ({

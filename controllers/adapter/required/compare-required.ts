@@ -1,6 +1,6 @@
 /**
  * The adapters that the HyperFleet API waits for, beside the tasks that there are: a required adapter without a task keeps every
- * resource from being Ready, and of a task that is not required no resource waits. ADAPTER-99, ADAPTER-100. Pure.
+ * resource from being Ready, and of a task that is not required no resource waits. ADAPTER-99, ADAPTER-100, ADAPTER-135. Pure.
  */
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ConditionInput } from '#operator/model/conditions.ts'
@@ -13,8 +13,8 @@ export const NOT_REQUIRED_ANNOTATION = 'muster.dev/not-required'
 export interface KindRequirement {
   readonly kind: string
   readonly plural: string
-  /** `reporting`: every adapter that has reported, and one at least. */
-  readonly requiredAdapters: 'reporting' | readonly string[]
+  /** `reporting`: every adapter that has reported, and one at least. `undecided`: none is Ready before it is decided. */
+  readonly requiredAdapters: 'reporting' | 'undecided' | readonly string[]
 }
 
 /** What of a task decides. */
@@ -47,7 +47,7 @@ export interface Requirements {
     readonly hasTask: boolean
   }[]
   readonly tasks: readonly (Pick<ComparedTask, 'resourceType' | 'adapter'> & {
-    /** Resources are Ready without it, though no person said so. */
+    /** Resources are Ready without it, or none is, though no person said so. */
     readonly isForgotten: boolean
   })[]
 }
@@ -59,7 +59,7 @@ export const compareRequired = (
   elsewhere: readonly string[],
 ): Requirements => ({
   adapters: kinds.flatMap(({ kind, plural, requiredAdapters }) =>
-    (requiredAdapters === 'reporting' ? [] : requiredAdapters)
+    (typeof requiredAdapters === 'string' ? [] : requiredAdapters)
       .filter((adapter) => !elsewhere.includes(adapter))
       .map((adapter) => ({
         kind,
@@ -69,15 +69,48 @@ export const compareRequired = (
       })),
   ),
   tasks: tasks.map((task) => {
-    const { status, reason } = judgeTask(task, kinds)
     const { resourceType, adapter } = task
-    return { resourceType, adapter, isForgotten: status === 'False' && reason !== 'NotMeantToBe' }
+    return { resourceType, adapter, isForgotten: FORGOTTEN.includes(judgeTask(task, kinds).reason) }
   }),
 })
 
+/** Reasons for which a task is an alert. */
+const FORGOTTEN: readonly string[] = [
+  'NotRequired',
+  'UnknownResourceType',
+  'EveryReportCounts',
+  'RequiredAdaptersUndecided',
+]
+
 export type RequiredCondition = Pick<ConditionInput, 'status' | 'reason' | 'message'>
 
-/** The condition Required of a task. @param kinds undefined while the API has not said it, for the reason `problem` */
+/**
+ * The condition Required of a task, which Argo CD shows at its sync (apis/argocd/health.lua).
+ * @param tasks all that there are: one that is required also tells of adapters of its type that none of them does
+ */
+export const judgeAmong = (
+  task: ComparedTask,
+  kinds: readonly KindRequirement[] | undefined,
+  tasks: readonly ComparedTask[],
+  elsewhere: readonly string[],
+  problem: string,
+): RequiredCondition => {
+  const judged = judgeTask(task, kinds, problem)
+  if (kinds === undefined || judged.reason !== 'Required') return judged
+  const missing = compareRequired(kinds, tasks, elsewhere).adapters.filter(
+    ({ resourceType, hasTask }) => resourceType === task.resourceType && !hasTask,
+  )
+  if (missing.length === 0) return judged
+  const { kind } = missing[0] as { readonly kind: string }
+  const names = missing.map(({ adapter }) => adapter).join(', ')
+  return {
+    status: 'True',
+    reason: 'OthersHaveNoTask',
+    message: `no ${kind} becomes Ready: each waits for ${names} too, which no task does; add it, or take it out of required_adapters of ${kind}`,
+  }
+}
+
+/** What one task is beside what the API requires. @param kinds undefined while the API has not said it, for the reason `problem` */
 export const judgeTask = (
   { adapter, resourceType, notRequired, isOfThisApi }: ComparedTask,
   kinds: readonly KindRequirement[] | undefined,
@@ -92,14 +125,24 @@ export const judgeTask = (
     return { status: 'False', reason: 'UnknownResourceType', message: `the API serves ${served}` }
   }
   const { kind, requiredAdapters } = found
-  if (requiredAdapters === 'reporting')
-    return { status: 'True', reason: 'EveryReportCounts', message: `each ${kind} waits for all that have reported` }
-  if (requiredAdapters.includes(adapter))
+  if (typeof requiredAdapters !== 'string' && requiredAdapters.includes(adapter))
     return { status: 'True', reason: 'Required', message: `each ${kind} waits for it before it is Ready` }
   if (notRequired !== undefined) return { status: 'False', reason: 'NotMeantToBe', message: notRequired }
-  return {
-    status: 'False',
-    reason: 'NotRequired',
-    message: `no ${kind} waits for it: add ${adapter} to required_adapters of ${kind}, or say in the annotation ${NOT_REQUIRED_ANNOTATION} why not`,
+  const remedy = `write ${adapter} in required_adapters of ${kind}, or say in the annotation ${NOT_REQUIRED_ANNOTATION} why not`
+  switch (requiredAdapters) {
+    case 'reporting':
+      return {
+        status: 'Unknown',
+        reason: 'EveryReportCounts',
+        message: `a ${kind} waits for it only once it has reported, and can be Ready before: ${remedy}`,
+      }
+    case 'undecided':
+      return {
+        status: 'False',
+        reason: 'RequiredAdaptersUndecided',
+        message: `no ${kind} becomes Ready before required_adapters is decided: ${remedy}`,
+      }
+    default:
+      return { status: 'False', reason: 'NotRequired', message: `no ${kind} waits for it: ${remedy}` }
   }
 }

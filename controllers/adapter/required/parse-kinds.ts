@@ -12,7 +12,7 @@ export const parseKinds = (answer: unknown): readonly KindRequirement[] => {
 const parseKind = (item: unknown): KindRequirement => {
   const { kind, plural, required_adapters: requiredAdapters } = (item ?? {}) as Readonly<Record<string, unknown>>
   if (typeof kind !== 'string' || typeof plural !== 'string') throw malformed('a kind has no name')
-  if (requiredAdapters === 'reporting') return { kind, plural, requiredAdapters }
+  if (requiredAdapters === 'reporting' || requiredAdapters === 'undecided') return { kind, plural, requiredAdapters }
   if (!Array.isArray(requiredAdapters) || !requiredAdapters.every((name) => typeof name === 'string'))
     throw malformed(`required_adapters of ${kind} is no list of names`)
   return { kind, plural, requiredAdapters }

@@ -1,6 +1,6 @@
 /**
  * Asks the HyperFleet API every minute which adapters it requires, and tells what does not fit the tasks: in metrics, in the log,
- * and, task by task, in the condition Required. ADAPTER-99, ADAPTER-100.
+ * and, task by task, in the condition Required. ADAPTER-99, ADAPTER-100, ADAPTER-135.
  */
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
@@ -9,9 +9,10 @@ import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { createHttp, type Http, readJson } from '#services/hyperfleet-api/client/http.ts'
 import type { Metrics } from '../metrics.ts'
 import {
+  type ComparedTask,
   comparedTask,
   compareRequired,
-  judgeTask,
+  judgeAmong,
   type KindRequirement,
   type RequiredCondition,
   type Requirements,
@@ -50,7 +51,8 @@ export class RequiredAdapters {
 
   /** The condition Required of a task. */
   judge(task: AdapterTask): RequiredCondition {
-    return judgeTask(comparedTask(task, this.#options.url), this.#kinds, this.#problem)
+    const { url, elsewhere = [] } = this.#options
+    return judgeAmong(comparedTask(task, url), this.#kinds, this.#comparedTasks(), elsewhere, this.#problem)
   }
 
   /** Until the signal aborts. */
@@ -102,9 +104,13 @@ export class RequiredAdapters {
 
   /** As the tasks are now. */
   #compare(): Requirements {
-    const { url, elsewhere = [] } = this.#options
-    const tasks = this.#options.tasks().map((task) => comparedTask(task, url))
-    return this.#kinds === undefined ? { adapters: [], tasks: [] } : compareRequired(this.#kinds, tasks, elsewhere)
+    return this.#kinds === undefined
+      ? { adapters: [], tasks: [] }
+      : compareRequired(this.#kinds, this.#comparedTasks(), this.#options.elsewhere ?? [])
+  }
+
+  #comparedTasks(): readonly ComparedTask[] {
+    return this.#options.tasks().map((task) => comparedTask(task, this.#options.url))
   }
 
   #logMissing(log: SourceContext['log']): void {
@@ -114,6 +120,8 @@ export class RequiredAdapters {
       log.warn('adapter: the API requires adapters for which there is no task, resources do not become Ready', {
         required: text,
       })
+    // The tasks of the same type tell of it too.
+    if (text !== this.#logged) this.#options.onChange()
     this.#logged = text
   }
 }

@@ -89,7 +89,10 @@ export const deploymentManifest = (
 /** A label's value has at most so many characters; a pool's name may have more. Kubernetes: labels and selectors. */
 const MAX_LABEL_CHARS = 63
 
-const labelsOf = ({ metadata: { name, namespace = '', uid } }: ClusterPool): Readonly<Record<string, string>> => ({
+/** What tells of any object which pool made it: providers leave it alone (CLUSTER-78). */
+export const labelsOf = ({
+  metadata: { name, namespace = '', uid },
+}: ClusterPool): Readonly<Record<string, string>> => ({
   [POOL_LABELS.namespace]: namespace,
   [POOL_LABELS.uid]: uid,
   ...(name.length <= MAX_LABEL_CHARS && { [POOL_LABELS.name]: name }),

@@ -12,11 +12,11 @@ export interface NamespaceActions {
 }
 
 /**
- * Deletes namespaces without a cluster.
- * @param grace How old one must be, in milliseconds: a manager may be about to create the cluster in it.
+ * Deletes namespaces without a cluster: one whose cluster was seen to go at once.
+ * @param grace How old any other one must be, in milliseconds: a manager may be about to create the cluster in it.
  */
 export const namespaceActions = (
-  { namespaces, clusters, customizations }: Observed,
+  { namespaces, clusters, customizations, unfinishedClusters }: Observed,
   now: Date,
   grace = LEASE_GRACE_MS,
 ): NamespaceActions => {
@@ -30,11 +30,13 @@ export const namespaceActions = (
         !terminating && !isOfEarlierPool && !isUsed && !needed.has(name),
     )
     .toSorted((a, b) => compareText(a.name, b.name))
-  const isOld = ({ createdAt }: PoolNamespace) => createdAt + grace <= now.getTime()
+  const unfinished = new Set(unfinishedClusters.map(({ namespace }) => namespace))
+  const hasSeenItsCluster = ({ name, wasUsed }: PoolNamespace) => wasUsed && !unfinished.has(name)
+  const mayGo = (one: PoolNamespace) => hasSeenItsCluster(one) || one.createdAt + grace <= now.getTime()
   return {
     actions: left
-      .filter(isOld)
+      .filter(mayGo)
       .map(({ name, uid }) => ({ action: 'DeleteNamespace', name, uid, why: 'no cluster is in it' })),
-    recheckTimes: left.filter((one) => !isOld(one)).map(({ createdAt }) => createdAt + grace),
+    recheckTimes: left.filter((one) => !mayGo(one)).map(({ createdAt }) => createdAt + grace),
   }
 }

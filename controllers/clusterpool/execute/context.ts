@@ -7,6 +7,7 @@ import type { Api, Clock, DeepPartial, KubeObject, Resource } from '#operator/in
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import type { NamespacedName } from '../model/names.ts'
 import type { PoolObjects } from '../model/observed.ts'
+import type { PodNetwork } from '../model/pod-network.ts'
 import type { PodSecurityLevel } from '../model/pod-security.ts'
 import type { Rejections } from '../observe/rejections.ts'
 import type { WriteCache } from '../observe/write-cache.ts'
@@ -26,6 +27,7 @@ export interface ExecuteContext {
   readonly secrets: readonly Secret[]
   readonly preflight: PreflightSettings
   readonly podSecurity: PodSecurityLevel
+  readonly podNetwork: PodNetwork
   /** Written to: see Observed. */
   readonly rejections: Rejections
   /** Written to: clusters without a lease that are not made yet, by `namespace/name`; see Observed. */

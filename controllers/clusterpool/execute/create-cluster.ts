@@ -1,9 +1,9 @@
-/** Makes a cluster: its lease, its namespace, its Secrets, the rights of its provider there, and last of all itself. Each step may be done again. */
+/** Makes a cluster: its lease, its namespace, whose pods it closes, its Secrets, the rights of its provider there, and last of all itself. Each step may be done again. */
 
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Namespace, Secret } from '#apis/kubernetes.ts'
+import { Namespace, NetworkPolicy, Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import { ApiError, isAlreadyExists, isConflict, isNotFound, NetworkError } from '#operator/index.ts'
@@ -14,6 +14,7 @@ import {
   namespaceManifest,
 } from '../cluster/manifests.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
+import { networkPolicyManifests } from '../cluster/network-policies.ts'
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import { requireLease, writeLease } from '../lease/lease-writes.ts'
 import type { CustomizationState } from '../model/customization-state.ts'
@@ -86,6 +87,7 @@ const createParts = async (context: ExecuteContext, creation: Creation): Promise
   const namespace = await createNamespace(context, creation)
   // No lease leads back to it. Each try would leave another namespace behind, and wake the pool for the next one.
   if (customization === undefined) context.unfinishedClusters.set(keyOf(cluster), cluster)
+  await closePods(context, creation)
   const secrets = [
     installConfigManifest(pool, creation),
     ...context.secrets.map((secret) => copiedSecretManifest(pool, creation, secret)),
@@ -160,6 +162,18 @@ const createNamespace = async (context: ExecuteContext, creation: Creation): Pro
       `namespace ${name} carries the label of pool ${pool.metadata.name}, which did not make it`,
     )
   return found
+}
+
+/** Before there is anything that a pod could use. A policy that is there stays as it is, since pools may change none. POOL-86. */
+const closePods = async ({ api, pool, podNetwork }: ExecuteContext, { cluster }: Creation): Promise<void> => {
+  if (podNetwork === 'open') return
+  for (const policy of networkPolicyManifests(pool, cluster.namespace)) {
+    try {
+      await api.create(NetworkPolicy, policy)
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error
+    }
+  }
 }
 
 const createDeployment = async (

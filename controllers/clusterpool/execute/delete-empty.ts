@@ -29,6 +29,11 @@ export const deleteEmptyNamespace = async (
   if (first !== undefined) throw new StaleWriteError(`cluster ${first.metadata.name} is in namespace ${name}`)
   const found = await context.api.get(Namespace, name)
   if (found?.metadata.uid !== uid) throw new StaleWriteError(`namespace ${name} is gone`)
+  // By the pass before: the watch has not shown it yet.
+  if (found.metadata.deletionTimestamp !== undefined) {
+    context.writeCache.record(Namespace, found, context.clock.now())
+    return
+  }
   if (!isMadeByPool(found)) {
     context.rejections.strangeNamespaces.add(uid)
     throw new StrangeNamespaceError(

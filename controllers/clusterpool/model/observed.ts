@@ -153,6 +153,8 @@ export interface PoolNamespace {
   readonly isOfEarlierPool: boolean
   /** A ClusterDeployment is in it, whosever it is. */
   readonly isUsed: boolean
+  /** A ClusterDeployment was seen in it since this process began. */
+  readonly wasUsed: boolean
   /** Subjects of the binding that the pool wrote there; undefined when there is none. */
   readonly admins: readonly Subject[] | undefined
   /** Those that a provider's account is let in by, or that have the name of one. */

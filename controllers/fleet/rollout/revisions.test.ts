@@ -66,6 +66,17 @@ describe('going back', () => {
     expect(findOrBuildRevision(after, { generation: 3, score: score('c') }, back.refused).revision.revision).toBe(4)
   })
 
+  // FLEET-40
+  test('a commit that takes it back is no revision of its own, and the same workload once more stays refused', () => {
+    const before = history('a', 'b')
+    const back = buildRestoration(before, 1, 2)
+    if (back === undefined) throw new Error('nothing to go back to')
+    const after = [...before, back.revision]
+    const next = (name: string) => findOrBuildRevision(after, { generation: 3, score: score(name) }, back.refused)
+    expect(next('a')).toEqual({ revision: back.revision, isNew: false })
+    expect(next('b')).toEqual({ revision: back.revision, isNew: false })
+  })
+
   test('is impossible without what is to come back', () => {
     expect(buildRestoration(history('a', 'b'), 7, 2)).toBeUndefined()
     expect(buildRestoration(history('a', 'b'), undefined, 2)).toBeUndefined()

@@ -62,7 +62,7 @@ describe('refuses, saying where and what to write', () => {
     [
       'a value of no form',
       { entities: [{ kind: 'A', plural: 'as', required_adapters: 'dns' }] },
-      'entities[0].required_adapters must be a list of adapter names, or reporting',
+      'entities[0].required_adapters must be a list of adapter names, reporting or undecided',
     ],
     ['a list as file', [], 'the file must be object'],
     ['what a flag says', { database: { host: 'db' } }, 'write --database-url='],

@@ -36,9 +36,16 @@ const Entity = Type.Object(
     spec_schema_name: Type.Optional(Type.String()),
     require_spec_schema: Type.Optional(Type.Boolean()),
     required_adapters: Type.Optional(
-      Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 255 })), Type.Literal('reporting')], {
-        description: 'a list of adapter names, or reporting',
-      }),
+      Type.Union(
+        [
+          Type.Array(Type.String({ minLength: 1, maxLength: 255 })),
+          Type.Literal('reporting'),
+          Type.Literal('undecided'),
+        ],
+        {
+          description: 'a list of adapter names, reporting or undecided',
+        },
+      ),
     ),
     references: Type.Optional(Type.Array(Reference)),
     conditions: Type.Optional(Type.Array(ConditionRule)),

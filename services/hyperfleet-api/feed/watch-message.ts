@@ -48,19 +48,9 @@ const tenancyOfChange = (change: Change): Tenancy => {
 export const formatMessage = (type: string, version: number | undefined, data: string): string =>
   `event: ${type}\n${version === undefined ? '' : `id: ${version}\n`}data: ${data}\n\n`
 
-const formatted = new WeakMap<Change, Map<string, Buffer>>()
-
-/** The bytes of a change, made once for all streams that look alike. */
-export const formatChange = (change: Change, type: MessageType, { fields, projection }: Subscription): Buffer => {
-  const byShape = formatted.get(change) ?? new Map<string, Buffer>()
-  formatted.set(change, byShape)
-  const key = `${type} ${fields ?? ''}`
-  const known = byShape.get(key)
-  if (known !== undefined) return known
-  const bytes = Buffer.from(formatMessage(type, change.version, projectDocument(change.document, projection)))
-  byShape.set(key, bytes)
-  return bytes
-}
+/** The bytes of a change, as a stream tells it. */
+export const formatChange = (change: Change, type: MessageType, { projection }: Subscription): Buffer =>
+  Buffer.from(formatMessage(type, change.version, projectDocument(change.document, projection)))
 
 /** A wire document, or the parts of it that were asked for, as JSON. */
 export const projectDocument = (document: string, projection: Projection | undefined): string =>

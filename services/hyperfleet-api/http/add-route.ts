@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
@@ -5,9 +6,12 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
+import type { Room } from '../storage/room.ts'
 import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import { type AccessControl, type Caller, nameOf } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
+import { heldUntilClosed } from './held-until-closed.ts'
+import { MAX_BODY_BYTES } from './limits.ts'
 import type { Operation } from './operation.ts'
 import { refuseTags } from './preconditions.ts'
 import { sendResponse } from './response.ts'
@@ -15,6 +19,8 @@ import { abortWithToken } from './token-lifetime.ts'
 
 export interface RouteOptions {
   readonly accessControl: AccessControl
+  /** For bodies in memory. */
+  readonly bodies: Room
   readonly tracer: Tracer
   /** For tokens, and for waits. */
   readonly clock: Pick<Clock, 'now' | 'sleep'>
@@ -26,13 +32,13 @@ export interface RouteOptions {
 /**
  * Serves an operation.
  *
- *   request ─► guard (401, 403, 429) ─► body read and checked (400) ─► name that it acts for (403) ─► operation, in a span
+ *   request ─► guard (401, 403, 429) ─► room for its body ─► body read and checked (400) ─► name that it acts for (403) ─► operation, in a span
  *           ─► answer ─► audit log
  */
 export const addRoute = (
   app: FastifyInstance,
   operation: Operation,
-  { accessControl, tracer, clock, now, log }: RouteOptions,
+  { accessControl, bodies, tracer, clock, now, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
   /** A watch or a long poll, which mostly waits; other answers, whole lists too, have a place among the requests under way. */
@@ -50,7 +56,11 @@ export const addRoute = (
     onRequest: async (request, reply) => {
       request.caller = await accessControl.authenticate(operation, request.headers)
       request.caller = accessControl.authorize(operation, request.caller, request.headers)
-      if (!waits(request)) reply.raw.once('close', accessControl.enter(request.caller))
+      if (!waits(request)) heldUntilClosed(reply.raw, accessControl.enter(request.caller))
+      const bytes = announcedBytes(request.headers)
+      if (bytes === 0) return
+      const holder = { signal: request.lifetime.signal, caller: nameOf(request.caller, request.ip) }
+      heldUntilClosed(reply.raw, await bodies.take(bytes, holder))
     },
     preValidation: async (request, reply) => {
       const ignored = unknownParameters(request.query as object, query)
@@ -87,7 +97,7 @@ export const addRoute = (
         request.createdId = String(answer.body.id)
       const close = 'stream' in answer ? accessControl.openStream(caller, request.ip) : undefined
       try {
-        return await sendResponse(request, reply, answer, { clock, log })
+        return await sendResponse(request, reply, answer, { caller: call.caller, clock, log })
       } finally {
         close?.()
       }
@@ -102,6 +112,12 @@ export const addRoute = (
       writeAuditLog({ operation, parameters, caller, status, problem, requestId: id, remoteAddress: ip }, log)
     },
   })
+}
+
+/** Of a body; the most that it may be where its length is not said. */
+const announcedBytes = (headers: IncomingHttpHeaders): number => {
+  if (headers['transfer-encoding'] !== undefined) return MAX_BODY_BYTES
+  return Math.min(Number(headers['content-length'] ?? 0) || 0, MAX_BODY_BYTES)
 }
 
 /** Most names that an answer repeats, and their longest. */

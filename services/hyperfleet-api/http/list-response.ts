@@ -1,4 +1,4 @@
-import type { Sink } from '../feed/watch.ts'
+import type { Sink } from '../feed/sink.ts'
 import { projectDocument } from '../feed/watch-message.ts'
 import type { Projection } from '../model/projection.ts'
 import type { PageRow } from '../storage/page-row.ts'
@@ -76,7 +76,7 @@ export const answerPage = <Key extends string | number>({
     mediaType: 'application/json',
     stream: (sink) =>
       writeItems(
-        readPage(formatted, readFormatted, (bytes) => room.take(bytes, sink.signal)),
+        readPage(formatted, readFormatted, (bytes) => room.take(bytes, sink)),
         sink,
         (size) => pageEnding(page, size, total),
       ),

@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { ActingName } from '../auth/bound-names.ts'
 import type { Role } from '../auth/role.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
-import type { Sink } from '../feed/watch.ts'
+import type { Sink } from '../feed/sink.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 
 /**

@@ -23,6 +23,8 @@ export const sendResponse = async (
 }
 
 interface StreamOptions {
+  /** Tells callers apart. */
+  readonly caller: string
   readonly clock: Pick<Clock, 'sleep'>
   readonly log: Logger
 }
@@ -32,7 +34,7 @@ const sendStream = async (
   request: FastifyRequest,
   reply: FastifyReply,
   response: StreamedResponse,
-  { clock, log }: StreamOptions,
+  { caller, clock, log }: StreamOptions,
 ): Promise<FastifyReply> => {
   const isEvents = response.mediaType === 'text/event-stream'
   const begin = () => {
@@ -55,7 +57,7 @@ const sendStream = async (
   const signal = isEvents ? request.lifetime.signal : brokenOffSignal(reply.raw, request.lifetime.signal)
   const onStalled = () => log.warn('a reader takes nothing, its stream is cut off', { requestId })
   try {
-    await response.stream(createSink(reply.raw, { signal, clock, begin, onStalled }))
+    await response.stream(createSink(reply.raw, { signal, caller, clock, begin, onStalled }))
     begin()
     endStream(reply.raw)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import type { Sink } from '../feed/watch.ts'
+import type { Sink } from '../feed/sink.ts'
 
 /** Milliseconds that a cut-off reader has to take what was still written for it. */
 const END_TIMEOUT_MS = 10_000
@@ -11,6 +11,8 @@ const STALL_TIMEOUT_MS = 60_000
 export interface SinkOptions {
   /** Aborted when the reader is gone or the server stops. */
   readonly signal: AbortSignal
+  /** Tells callers apart. */
+  readonly caller: string
   readonly clock: Pick<Clock, 'sleep'>
   /** Called before the first bytes. */
   readonly begin: () => void
@@ -19,7 +21,10 @@ export interface SinkOptions {
 }
 
 /** A response as a sink of a stream whose reader must go on reading (API-91). */
-export const createSink = (response: ServerResponse, { signal, clock, begin, onStalled }: SinkOptions): Sink => {
+export const createSink = (
+  response: ServerResponse,
+  { signal, caller, clock, begin, onStalled }: SinkOptions,
+): Sink => {
   let written = 0
   let unfinished = 0
   let waiting: PromiseWithResolvers<void> | undefined
@@ -44,11 +49,18 @@ export const createSink = (response: ServerResponse, { signal, clock, begin, onS
   signal.addEventListener('abort', () => waiting?.resolve(), { once: true })
   return {
     signal,
-    write: (bytes) => {
-      if (response.writableEnded || response.destroyed) return response.writableLength
+    caller,
+    write: (bytes, delivered) => {
+      if (response.writableEnded || response.destroyed) {
+        delivered?.()
+        return response.writableLength
+      }
       begin()
       unfinished += 1
-      response.write(bytes, finishOne)
+      response.write(bytes, () => {
+        finishOne()
+        delivered?.()
+      })
       written += Buffer.byteLength(bytes)
       if (response.writableLength > 0 && !isWatched) detach('watching the reader of a stream', watchReader())
       return response.writableLength

@@ -1,15 +1,41 @@
 import { Gauge, type Registry } from 'prom-client'
+import type { LiveMessages } from '../feed/live-messages.ts'
 import type { Room } from '../storage/room.ts'
 
-/** Shows how much of the room is in use. */
-export const measureRoom = (registry: Registry, room: Room): Room => {
-  new Gauge({
-    name: 'hyperfleet_api_stream_bytes',
-    help: 'Bytes of documents that long lists and streams have read and that their readers have not taken yet',
-    registers: [registry],
-    collect() {
-      this.set(room.bytesInUse)
-    },
-  })
-  return room
+/** What the API holds in memory for its callers, each within a bound of its own. */
+export interface HeldBytes {
+  /** Of long lists and of old changes. */
+  readonly room: Room
+  /** Of changes as they come. */
+  readonly live: LiveMessages
+  /** Of bodies of requests. */
+  readonly bodies: Room
+}
+
+/** Shows how much of each is in use. */
+export const measureHeldBytes = (registry: Registry, { room, live, bodies }: HeldBytes): void => {
+  const gauge = (name: string, help: string, bytesInUse: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(bytesInUse())
+      },
+    })
+  gauge(
+    'hyperfleet_api_stream_bytes',
+    'Bytes of documents that long lists and streams have read and that their readers have not taken yet',
+    () => room.bytesInUse,
+  )
+  gauge(
+    'hyperfleet_api_live_bytes',
+    'Bytes of changes that streams tell as they come and that their readers have not taken yet',
+    () => live.bytesInUse,
+  )
+  gauge(
+    'hyperfleet_api_body_bytes',
+    'Bytes of bodies of requests under way, as their callers announce them',
+    () => bodies.bytesInUse,
+  )
 }

@@ -90,6 +90,24 @@ describe('with required_adapters: reporting', () => {
   })
 })
 
+// API-160
+describe('with required_adapters: undecided', () => {
+  test('none is Ready or Available, whatever reports, and both say what to write; what reports is shown', () => {
+    const one = cluster('undecided').reports(report('dns', 'True', 1))
+    const [ready, available] = [one.condition('Ready'), one.condition('Available')]
+    expect([one.phase(), ready?.status, available?.status]).toEqual(['NotReady', 'False', 'False'])
+    expect(ready?.message).toContain('name there the adapters')
+    expect(available?.message).toBe(ready?.message)
+    expect(one.condition('DnsSuccessful')?.status).toBe('True')
+  })
+  test('a deletion waits for what has reported', () => {
+    const one = cluster('undecided')
+      .reports(report('dns', 'True', 1))
+      .deletes(5)
+    expect(one.condition('Ready')).toMatchObject({ status: 'False', reason: 'Deleting' })
+  })
+})
+
 describe('the phase', () => {
   test.each([
     ['Ready', readyCluster()],

@@ -23,11 +23,11 @@ export const aggregateConditions = (input: AggregationInput): Condition[] => {
   const released = releasedAdapters(rows, resource)
   const reports = collectRequired(
     rows.filter(({ adapter }) => !released.has(adapter)),
-    required === 'reporting' ? required : required.filter((adapter) => !released.has(adapter)),
+    typeof required === 'string' ? required : required.filter((adapter) => !released.has(adapter)),
     resource.generation,
   )
   const before = new Map(previous.map((condition) => [condition.type, condition]))
-  const isUnselected = reports.required.length === 0 && released.size > 0
+  const isUnselected = reports.isDecided && reports.required.length === 0 && released.size > 0
   const ready = isUnselected ? decideUnselected(input) : decideReady(input, reports)
   const available =
     isUnselected && resource.deleted_time === undefined

@@ -1,6 +1,6 @@
 import { adapterConditionType } from '#apis/hyperfleet.redhat.com/adapter-condition.ts'
 import { ConfigError } from '../config/config-error.ts'
-import type { EntityConfig } from './entity-config.ts'
+import { type EntityConfig, namedAdapters } from './entity-config.ts'
 import { firstDuplicate } from './first-duplicate.ts'
 
 /** A kind that can't be served; the message says which and what to write. */
@@ -33,10 +33,10 @@ export const checkEntity = (config: EntityConfig): void => {
     throw entityError(`${kind} has on_parent_delete but no parent_kind: name its parent, or leave both out`)
   if (config.require_spec_schema === true && config.spec_schema_name === undefined)
     throw entityError(`${kind} has require_spec_schema but no spec_schema_name: name the schema`)
-  const adapters = config.required_adapters ?? []
-  const duplicate = adapters === 'reporting' ? undefined : firstDuplicate(adapters)
+  const adapters = namedAdapters(config.required_adapters ?? [])
+  const duplicate = firstDuplicate(adapters)
   if (duplicate !== undefined) throw entityError(`${kind} requires the adapter ${duplicate} twice, name it once`)
-  const type = adapters === 'reporting' ? undefined : firstDuplicate(adapters.map(adapterConditionType))
+  const type = firstDuplicate(adapters.map(adapterConditionType))
   if (type !== undefined) throw entityError(`${kind} requires two adapters that both give the condition ${type}`)
   checkReferences(config)
 }

@@ -1,4 +1,4 @@
-import type { RequiredAdapters } from './entity-config.ts'
+import { namedAdapters, type RequiredAdapters } from './entity-config.ts'
 import { isReleased } from './release.ts'
 import { type AdapterStatus, type ReportedCondition, type Resource, reportedStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
@@ -47,6 +47,6 @@ export const awaitedAdapters = (
 ): readonly string[] => {
   const isDone = (row: AdapterStatus) => hasCleanedUp(resource, asCleanupReport(row)) || isReleased(row, resource)
   const done = new Set(rows.filter(isDone).map((row) => row.adapter))
-  const all = new Set([...(required === 'reporting' ? [] : required), ...rows.map((row) => row.adapter)])
+  const all = new Set([...namedAdapters(required), ...rows.map((row) => row.adapter)])
   return [...all.difference(done)].sort()
 }

@@ -2,9 +2,14 @@
 
 /**
  * Which adapters must report before a resource is ready: a list of names, or `reporting`: every adapter that has
- * reported about the resource, and at least one. An empty list is a kind that no adapter works on.
+ * reported about the resource, and at least one. An empty list is a kind that no adapter works on. While it is `undecided`,
+ * no resource of the kind is ready, whatever reports (API-160).
  */
-export type RequiredAdapters = readonly string[] | 'reporting'
+export type RequiredAdapters = readonly string[] | 'reporting' | 'undecided'
+
+/** Those that are required by their names. */
+export const namedAdapters = (required: RequiredAdapters): readonly string[] =>
+  typeof required === 'string' ? [] : required
 
 /** A kind as the configuration file writes it (`entities`, the Go service's field names). */
 export interface EntityConfig {

@@ -1,5 +1,5 @@
 import { asCleanupReport, awaitedAdapters, hasCleanedUp } from './deletion-gate.ts'
-import type { RequiredAdapters } from './entity-config.ts'
+import { namedAdapters, type RequiredAdapters } from './entity-config.ts'
 import { type ShownStatus, showStatus } from './interim-report.ts'
 import { isReleased } from './release.ts'
 import { type AdapterStatus, type Resource, reportedStatus } from './resource.ts'
@@ -37,13 +37,13 @@ export const explainAdapters = (
   rows: readonly AdapterStatus[],
   required: RequiredAdapters,
 ): AdapterExplanation[] => {
-  const named = required === 'reporting' ? [] : required
+  const named = namedAdapters(required)
   const awaited = resource.deleted_time === undefined ? undefined : awaitedAdapters(resource, rows, required)
   return [...new Set([...named, ...rows.map(({ adapter }) => adapter)])].sort().map((adapter) => {
     const row = rows.find((one) => one.adapter === adapter)
     const isRequired = named.includes(adapter)
     const verdict = awaited === undefined ? judgeLiving(resource, row) : judgeDeleting(resource, row)
-    const counts = required === 'reporting' || isRequired
+    const counts = typeof required === 'string' || isRequired
     return {
       adapter,
       required: isRequired,

@@ -1,4 +1,4 @@
-import type { RequiredAdapters } from './entity-config.ts'
+import { namedAdapters, type RequiredAdapters } from './entity-config.ts'
 import type { AdapterStatus } from './resource.ts'
 
 /** How much is kept of what adapters report about one resource, so that all of it can be read at once (API-153). */
@@ -27,7 +27,7 @@ export const findLackOfRoom = (
   required: RequiredAdapters,
 ): string | undefined => {
   const stored = rows.find(({ adapter }) => adapter === status.adapter)
-  const isExpected = stored !== undefined || (required !== 'reporting' && required.includes(status.adapter))
+  const isExpected = stored !== undefined || namedAdapters(required).includes(status.adapter)
   if (!isExpected && rows.length >= MAX_REPORTING_ADAPTERS)
     return `${rows.length} adapters have reported about this resource, and ${MAX_REPORTING_ADAPTERS} may, besides the required ones: ${REMEDY}`
   if (chars < MAX_REPORTS_CHARS) return undefined

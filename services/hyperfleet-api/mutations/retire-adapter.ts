@@ -1,3 +1,4 @@
+import { namedAdapters } from '../model/entity-config.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Address } from '../storage/resources.ts'
@@ -18,7 +19,7 @@ export const retireAdapter = async (
   const { entity } = address
   await mutations.database.transaction(async (writer) => {
     const before = await lockForReports(writer, mutations, address)
-    if (entity.requiredAdapters !== 'reporting' && entity.requiredAdapters.includes(adapter))
+    if (namedAdapters(entity.requiredAdapters).includes(adapter))
       throw new Problem(
         'conflict',
         `adapter '${adapter}' is required for every ${entity.kind}: take it out of the kind's required_adapters first`,

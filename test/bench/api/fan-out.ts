@@ -17,7 +17,7 @@ export const fanOut = async ({ server, load }: Ground, fleet: Fleet, streams = S
   const { headers } = await fetch(`${server.url}/api/hyperfleet/v1/clusters?size=1`)
   const from = headers.get('muster-resource-version') ?? '0'
   const path = `/clusters?watch=true&fields=labels&resourceVersion=${from}`
-  const watchers = await openWatchers(server.url, path, streams, SUBSCRIBERS)
+  const watchers = await openWatchers(server.url, path, streams)
   try {
     const took: number[] = []
     for (const n of upTo(CHANGES)) {

@@ -8,14 +8,17 @@ export interface Watchers {
   close(): void
 }
 
-/** Opens so many streams; resolves when all have had their first bytes. @param each of a caller, which is told by its address on the loopback */
-export const openWatchers = async (url: string, path: string, count: number, each = count): Promise<Watchers> => {
+/** As many as the API lets one caller have, by its address on the loopback: `--max-streams`. */
+const OF_ONE_CALLER = 100
+
+/** Opens so many streams; resolves when all have had their first bytes. */
+export const openWatchers = async (url: string, path: string, count: number): Promise<Watchers> => {
   const requests: ClientRequest[] = []
   let waiting: { readonly text: Buffer; missing: number; readonly done: () => void } | undefined
 
   const open = async (): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const localAddress = `127.0.0.${1 + Math.floor(requests.length / each)}`
+    const localAddress = `127.0.0.${1 + Math.floor(requests.length / OF_ONE_CALLER)}`
     const request = get(
       `${url}/api/hyperfleet/v1${path}`,
       { agent: false, localAddress },

@@ -39,6 +39,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
         rejections: noRejections(),
         unfinishedClusters: new Map(),
         absentClaims: new Map(),
+        usedNamespaces: new Set(),
         now: NOW,
       },
     )

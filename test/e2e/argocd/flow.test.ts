@@ -127,6 +127,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     expect(code).toBe(0)
   })
 
+  // Journey 2
   test('a commit that adds tasks with their accounts and rights: they are Ready, and Healthy', TIMEOUT, async () => {
     const commit = await world.declareTasks('Two tasks', ...TASKS)
     for (const name of TASKS) {

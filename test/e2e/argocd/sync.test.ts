@@ -1,4 +1,4 @@
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
@@ -18,6 +18,7 @@ import {
   inDeclared,
   inTask,
   NAMESPACE,
+  OVERLAY,
   PATIENCE,
   task,
   worldMissing,
@@ -409,17 +410,38 @@ spec:
       await expect.poll(() => world.application(declared(application)), PATIENCE).toBeUndefined()
   })
 
+  /**
+   * An environment `stage` that can be Healthy here: what `dev` has, whose pods need no volumes and no database, and one object more, by
+   * which it is told from that. The delivered stage is Healthy in test/e2e/kind/upgrade.test.ts.
+   */
+  const commitStage = async (name: string): Promise<void> => {
+    const stage = 'kustomize/overlays/stage'
+    await rm(join(world.git.folder, stage), { recursive: true })
+    await cp(join(world.git.folder, OVERLAY), join(world.git.folder, stage), { recursive: true })
+    const list = join(stage, 'kustomization.yaml')
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data: {} }
+    await world.git.commit('An environment stage', {
+      [join(stage, 'more.yaml')]: JSON.stringify(object),
+      [list]: (await world.git.read(list)).replace(/^resources:$/m, 'resources:\n  - more.yaml'),
+    })
+  }
+
+  // Journey 1
+  // Journey 2
   test('docs/gitops.md and docs/gitops-declare.md: their commands do what they say, and the folders that they push are Applications', {
-    timeout: 400_000,
+    timeout: 900_000,
   }, async () => {
+    // What Argo CD already says of the environment that the cluster has must not pass for what the page comes to.
+    await world.install()
+    await commitStage('of-stage')
     const checkout = await world.git.clone()
     for (const folder of ['kustomize/declared', 'kustomize/tasks'])
       await cp(join(REPOSITORY, folder), join(checkout, folder), { recursive: true })
     const programs = [binariesFolder(CONTROL_PLANE)]
-    // The first page begins where nothing is installed, and shows what it has come to: alone, this test needs that, too.
-    await world.install()
     for (const path of ['docs/gitops.md', 'docs/gitops-declare.md'])
       await runPage(await readPage(path), { kubeconfig: world.cluster.kubeconfig, checkout, programs, printed: {} })
+    const more = ['get', 'configmap', 'of-stage', `--namespace=${NAMESPACE}`, '--output=name']
+    expect((await world.cluster.kubectl(...more)).trim()).toBe('configmap/of-stage')
     for (const application of [declared('pool-edge'), task('cluster-config')])
       await expect.poll(() => world.application(application), PATIENCE).toBeDefined()
   })

@@ -11,7 +11,7 @@ import { NODE_SHELL, type NodeShell, nodeShell } from './node-shell.ts'
 import { applySuite, NAMESPACE } from './world.ts'
 
 /** Of the pod that uses a cluster. */
-const CLIENTS = 'clients'
+export const CLIENTS = 'clients'
 const CLIENT_IMAGE = 'localhost/muster-test/kubectl:local'
 
 const NO_PRIVILEGES = {
@@ -33,12 +33,26 @@ const idle = (name: string) => ({
   securityContext: NO_PRIVILEGES,
 })
 
+/** Runs a script somewhere. @returns what it printed */
+export type RunScript = (script: string) => Promise<string>
+
+/** Which of these addresses with their ports take a connection from there, all tried at once. */
+export const reachedBy = async (from: RunScript, addresses: readonly string[]): Promise<readonly string[]> => {
+  const tries = addresses.map((one) => `nc -w 5 ${one} </dev/null >/dev/null 2>&1 && echo ${one} &`)
+  return (await from(`${tries.join('\n')}\nwait`)).split('\n').filter(Boolean).toSorted()
+}
+
+/** Of a pod that has no work of its own. */
+const QUIET = { automountServiceAccountToken: false, enableServiceLinks: false, terminationGracePeriodSeconds: 0 }
+
 export interface HostedWorld extends KindNodes {
   readonly node: NodeShell
   /** A pod of another namespace, with this kubeconfig: a Secret's value. */
   client(kubeconfig: string): Promise<void>
   /** Runs a script in that pod. @returns what it printed */
   asClient(script: string): Promise<string>
+  /** Makes a pod that can be told what to do. @returns how to run a script in it */
+  pod(namespace: string, name: string, labels: Readonly<Record<string, string>>): Promise<RunScript>
   /** The same beside the containers of another pod, in its network. */
   beside(namespace: string, pod: string, script: string): Promise<string>
 }
@@ -60,6 +74,18 @@ export const hostedWorld = async ({ next }: { readonly next: boolean }): Promise
     client: async (kubeconfig) => {
       await nodes.apply(clientPod(kubeconfig))
       await cluster.kubectl('wait', '--for=condition=Ready', 'pod/client', `--namespace=${CLIENTS}`, '--timeout=120s')
+    },
+    pod: async (namespace, name, labels) => {
+      const spec = { ...QUIET, containers: [idle('shell')] }
+      await nodes.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, labels }, spec }])
+      await cluster.kubectl(
+        'wait',
+        '--for=condition=Ready',
+        `pod/${name}`,
+        `--namespace=${namespace}`,
+        '--timeout=120s',
+      )
+      return (script) => run(namespace, name, 'shell', script)
     },
     asClient: (script) => run(CLIENTS, 'client', 'kubectl', script),
     beside: async (namespace, pod, script) => {
@@ -106,11 +132,9 @@ const clientPod = (kubeconfig: string): readonly object[] => [
   {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'client', namespace: CLIENTS },
+    metadata: { name: 'client', namespace: CLIENTS, labels: { app: 'client' } },
     spec: {
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      terminationGracePeriodSeconds: 0,
+      ...QUIET,
       containers: [
         {
           ...idle('kubectl'),

@@ -1,10 +1,12 @@
 /** The provider `hosted` where pods run: a pool of control planes, of which one is claimed, used, put to sleep, upgraded and released. */
-import { load } from 'js-yaml'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KUBERNETES_VERSION, NEXT_KUBERNETES } from '#hack/controlplane/binaries.ts'
 import { isDeep, repetitions } from '#test/harness/deep.ts'
 import { kindClusterMissing } from '#test/harness/ground/kind/cluster.ts'
-import { type HostedWorld, hostedWorld } from './hosted-world.ts'
+import type { ClusterDeployment, List, Pod, Summary } from './hosted-objects.ts'
+import { CLIENTS, type HostedWorld, hostedWorld, reachedBy } from './hosted-world.ts'
+import { METADATA, METADATA_POD } from './metadata.ts'
 import { NAMESPACE } from './world.ts'
 
 const MISSING = kindClusterMissing()
@@ -22,47 +24,9 @@ const PATIENCE = { timeout: 300_000, interval: 500 }
 
 vi.setConfig({ testTimeout: 360_000 })
 
-interface ContainerStatus {
-  readonly name: string
-  readonly restartCount: number
-  readonly state: {
-    readonly running?: { readonly startedAt: string }
-    readonly terminated?: { readonly exitCode: number; readonly finishedAt: string }
-  }
-}
-
-interface Pod {
-  readonly metadata: { readonly name: string; readonly uid: string }
-  readonly spec: {
-    readonly initContainers: readonly { readonly image: string }[]
-    readonly containers: readonly { readonly image: string }[]
-  }
-  readonly status: {
-    readonly podIP: string
-    readonly initContainerStatuses: readonly ContainerStatus[]
-    readonly containerStatuses: readonly ContainerStatus[]
-  }
-}
-
-interface ClusterDeployment {
-  readonly metadata: { readonly name: string }
-  readonly status?: {
-    readonly powerState?: string
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
-  }
-}
-
-interface List<T> {
-  readonly items: readonly T[]
-}
-
-/** What a kubelet says of its node. */
-interface Summary {
-  readonly node: { readonly nodeName: string; readonly memory: { readonly workingSetBytes: number } }
-  readonly pods: readonly {
-    readonly podRef: { readonly name: string }
-    readonly memory?: { readonly workingSetBytes?: number }
-  }[]
+interface PoolManifest {
+  readonly kind: string
+  readonly spec: object
 }
 
 const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
@@ -115,8 +79,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe(state), PATIENCE)
 
   test('a pool is filled, each cluster in a namespace of its own; its containers began in their order, and none began twice', async () => {
-    const [pool] = [load(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as { spec: object }]
-    await world.apply([{ ...pool, spec: { ...pool.spec, size: SIZE, maxSize: SIZE, runningCount: SIZE } }])
+    const delivered = loadAll(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as PoolManifest[]
+    const sizes = { size: SIZE, maxSize: SIZE, runningCount: SIZE }
+    await world.apply(
+      delivered.map((one) => (one.kind === 'ClusterPool' ? { ...one, spec: { ...one.spec, ...sizes } } : one)),
+    )
     const ready = `--for=jsonpath={.status.ready}=${SIZE}`
     await measure('filled', async () => {
       await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
@@ -171,6 +138,11 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     await world.asClient('kubectl create configmap kept --from-literal=by=me')
   })
 
+  test('CLUSTER-80: the customization of its pool is in it: the first address of the network of Services is that of the Service kubernetes', async () => {
+    const address = await world.asClient("kubectl get service kubernetes --output='jsonpath={.spec.clusterIP}'")
+    expect(address.trim()).toBe('10.42.0.1')
+  })
+
   const kept = () => world.asClient("kubectl get configmap kept --output='jsonpath={.data.by}'")
 
   test('the manager reaches it: its address and that it answers are told', async () => {
@@ -181,32 +153,62 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     await vi.waitFor(async () => expect(await told()).toBe('False'), PATIENCE)
   })
 
+  const dnsAddress = () =>
+    kubectl('get', 'service', 'kube-dns', '--namespace=kube-system', '--output=jsonpath={.spec.clusterIP}')
+  /** That of the first of these pods. */
+  const podAddress = (namespace: string, labels: string) => {
+    const where = [`--namespace=${namespace}`, `--selector=${labels}`]
+    return kubectl('get', 'pods', ...where, '--output=jsonpath={.items[0].status.podIP}')
+  }
+
   test('CLUSTER-24: its API is all that other pods reach of it, and it reaches nothing outside', async () => {
     const [pod] = await podsOf(name)
     const { metadata, status } = pod as Pod
-    /** Those of these addresses that take a connection, all tried at once. */
-    const reached = async (from: (script: string) => Promise<string>, addresses: readonly string[]) => {
-      const tries = addresses.map((one) => `nc -w 5 ${one} </dev/null >/dev/null 2>&1 && echo ${one} &`)
-      return (await from(`${tries.join('\n')}\nwait`)).split('\n').filter(Boolean).toSorted()
-    }
     const inside = (script: string) => world.beside(name, metadata.name, script)
     // Something in the pod listens on all its addresses.
     await inside('httpd -p 8000')
-    const dns = await kubectl(
-      'get',
-      'service',
-      'kube-dns',
-      '--namespace=kube-system',
-      '--output=jsonpath={.spec.clusterIP}',
-    )
-    expect(await reached(inside, ['127.0.0.1 2379', '127.0.0.1 8000', `${dns} 53`, '10.96.0.1 443'])).toEqual([
+    const dns = await dnsAddress()
+    expect(await reachedBy(inside, ['127.0.0.1 2379', '127.0.0.1 8000', `${dns} 53`, '10.96.0.1 443'])).toEqual([
       '127.0.0.1 2379',
       '127.0.0.1 8000',
     ])
     const ports = ['2379', '2380', '6443', '8000'].map((port) => `${status.podIP} ${port}`)
-    expect(await reached(world.asClient, [...ports, `${dns} 53`])).toEqual(
+    expect(await reachedBy(world.asClient, [...ports, `${dns} 53`])).toEqual(
       [`${dns} 53`, `${status.podIP} 6443`].toSorted(),
     )
+  })
+
+  // POOL-86
+  test('attack: a pod beside a cluster, and one that passes for a Job’s, call NATS, the HyperFleet API, another team’s pod, and where clouds serve metadata', async () => {
+    await world.apply([METADATA_POD])
+    const other = await world.pod(name, 'other', { role: 'other' })
+    const job = await world.pod(name, 'job', { 'batch.kubernetes.io/job-name': 'install' })
+    await world.asClient('httpd -p 8000')
+    await other('httpd -p 8000')
+    for (const from of [world.asClient, other])
+      await expect.poll(() => reachedBy(from, ['127.0.0.1 8000']), PATIENCE).toHaveLength(1)
+    const metadata = METADATA.ports.map((port) => `${METADATA.address} ${port}`)
+    const [dns, kubernetes] = [`${await dnsAddress()} 53`, '10.96.0.1 443']
+    const own = `${await podAddress(name, 'hosted-cluster')} 6443`
+    const targets = [
+      ...metadata,
+      dns,
+      kubernetes,
+      own,
+      `${await podAddress(NAMESPACE, 'app.kubernetes.io/name=nats')} 4222`,
+      `${await podAddress(NAMESPACE, 'app.kubernetes.io/name=hyperfleet-api')} 8000`,
+      `${await podAddress(CLIENTS, 'app=client')} 8000`,
+    ]
+    // No policy is about its namespace: all of these serve, but for Muster's, which are closed to strangers.
+    await expect
+      .poll(() => reachedBy(world.asClient, [...metadata, dns, kubernetes, own]), PATIENCE)
+      .toEqual([...metadata, dns, kubernetes, own].toSorted())
+    // What installs a cluster works on.
+    await expect.poll(() => reachedBy(job, [dns, kubernetes, own]), PATIENCE).toEqual([dns, kubernetes, own].toSorted())
+    expect(await reachedBy(job, targets)).toEqual([dns, kubernetes, own].toSorted())
+    expect(await reachedBy(other, targets)).toEqual([])
+    expect(await reachedBy(world.asClient, [`${await podAddress(name, 'role=other')} 8000`])).toEqual([])
+    await kubectl('delete', 'pods', 'other', 'job', `--namespace=${name}`)
   })
 
   test('CLUSTER-26: hibernated, each program ends when it is told to and after what needs it, and no pod is left; it wakes up with its data, in a restricted namespace', async () => {
@@ -287,17 +289,18 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     for (const pod of items) expect(containersOf(pod).map(({ restartCount }) => restartCount)).toEqual([0, 0, 0])
   })
 
-  test('CLUSTER-27: released, and its pool deleted, nothing is left in their namespaces, and no volume', async () => {
+  test('CLUSTER-27: released, and its pool deleted, nothing is left of them, no namespace and no volume', async () => {
     const ofTask =
       'statefulsets,jobs,persistentvolumeclaims,secrets,services,serviceaccounts,roles,rolebindings,networkpolicies'
     const find = async (...args: readonly string[]) => (await kubectl('get', ...args, '--output=name')).trim()
     await kubectl('delete', 'clusterclaim', 'mine', `--namespace=${NAMESPACE}`, '--timeout=300s')
     expect(await find(ofTask, `--namespace=${name}`, '--selector=muster.dev/adapter')).toBe('')
     await expect.poll(() => podsOf(name), PATIENCE).toEqual([])
-    // The namespaces go five minutes after they were made (POOL-36), and keep the pool until then.
+    // And with it the install-config: POOL-36.
+    await expect.poll(() => find('namespace', name, '--ignore-not-found'), PATIENCE).toBe('')
     await kubectl('delete', 'clusterpool', 'hosted', `--namespace=${NAMESPACE}`, '--wait=false')
     const left = async () =>
-      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
+      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find('namespaces', '--selector=hive.openshift.io/clusterpool-uid')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
     await expect.poll(left, PATIENCE).toBe('')
     const volumes = async () =>
       (await kubectl('get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.claimRef.namespace}')).split(' ')

@@ -1,16 +1,19 @@
 /**
- * What the NetworkPolicies of production let through, by a network plugin that enforces them. Each workload is a small pod with the
- * labels and ports that the overlay gives it: policies know nothing else of a pod.
+ * What the NetworkPolicies of production, and those that pools make beside clusters, let through, by a network plugin that enforces them.
+ * Each workload is a small pod with the labels and ports that the overlay gives it: policies know nothing else of a pod.
  */
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { networkPolicyManifests } from '#controllers/clusterpool/cluster/network-policies.ts'
 import { type PrivateKind, privateKindMissing, startPrivateKind } from '#hack/cluster/kind/private.ts'
 import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { enforcePolicies } from '#hack/kindnode/calico.ts'
 import { SHELL_TAGS } from '#hack/kindnode/system-images.ts'
 import type { Manifest } from '#test/integration/delivery/rules/manifest.ts'
 import { running } from '#test/integration/delivery/rules/workload.ts'
+import { aPool } from '#test/worlds/clusterpool/builders.ts'
+import { METADATA, METADATA_POD } from './metadata.ts'
 
 const missing = privateKindMissing()
 
@@ -23,11 +26,19 @@ interface Actor {
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
 }
 
+/** Beside a cluster of a pool. */
+const BESIDE = 'pool-1'
+
+const HTTP = [{ name: 'http', containerPort: 8000 }]
+
 /** Pods that are not ours: of another namespace, or of ours without any label. */
 const OTHERS: readonly Actor[] = [
-  { name: 'unlabelled', namespace: NAMESPACE, labels: {}, ports: [{ name: 'http', containerPort: 8000 }] },
+  { name: 'unlabelled', namespace: NAMESPACE, labels: {}, ports: HTTP },
   // A Job of a task.
-  { name: 'job', namespace: 'hyperfleet-work', labels: {}, ports: [{ name: 'http', containerPort: 8000 }] },
+  { name: 'job', namespace: 'hyperfleet-work', labels: {}, ports: HTTP },
+  // Of a provider.
+  { name: 'install', namespace: BESIDE, labels: { 'batch.kubernetes.io/job-name': 'i' }, ports: HTTP },
+  { name: 'beside', namespace: BESIDE, labels: {}, ports: HTTP },
   { name: 'prometheus', namespace: 'monitoring', labels: {}, ports: [{ name: 'http', containerPort: 9090 }] },
   {
     name: 'postgres',
@@ -66,6 +77,8 @@ const OURS = [...MANAGERS, 'hyperfleet-api', 'nats']
 
 const EVERYWHERE = ['kube-dns:dns']
 const HTTPS = ['elsewhere:https', 'elsewhere:kubernetes']
+/** A policy that names ports alone says of no address that it is left out. */
+const ANY_HTTPS = [...HTTPS, 'metadata:443']
 /** What is open to every pod of the cluster. */
 const OF_ANY_POD = [
   ...EVERYWHERE,
@@ -75,24 +88,27 @@ const OF_ANY_POD = [
   // The API server is in no namespace, so no policy can name it as their caller.
   ...[...SENTINELS, 'hyperfleet-adapter'].map((name) => `${name}:webhook`),
   // No policy of ours is about these.
-  ...HTTPS,
+  ...ANY_HTTPS,
   'postgres:sql',
   'postgres:other',
+  'metadata:80',
 ]
 
 /** What each may open a connection to. Nothing else flows. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(SENTINELS.map((name) => [name, [...EVERYWHERE, ...HTTPS, 'hyperfleet-api:http']])),
-  'fleet-operator': [...EVERYWHERE, ...HTTPS, 'nats:client'],
-  'hyperfleet-adapter': [...EVERYWHERE, ...HTTPS, 'hyperfleet-api:http', 'nats:client'],
-  'hyperfleet-clusterdeployment': [...EVERYWHERE, ...HTTPS, 'hyperfleet-api:http'],
-  'hyperfleet-clusterdevice': [...EVERYWHERE, ...HTTPS, 'nats:client'],
-  'hyperfleet-clusterpool': [...EVERYWHERE, ...HTTPS],
-  'hyperfleet-api': [...EVERYWHERE, ...HTTPS, 'nats:client', 'postgres:sql'],
+  ...Object.fromEntries(SENTINELS.map((name) => [name, [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http']])),
+  'fleet-operator': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client'],
+  'hyperfleet-adapter': [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http', 'nats:client'],
+  'hyperfleet-clusterdeployment': [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http'],
+  'hyperfleet-clusterdevice': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client'],
+  'hyperfleet-clusterpool': [...EVERYWHERE, ...ANY_HTTPS],
+  'hyperfleet-api': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client', 'postgres:sql'],
   // muster nats, beside the server, calls the API server.
-  nats: [...EVERYWHERE, ...HTTPS],
-  unlabelled: [...EVERYWHERE, ...HTTPS],
+  nats: [...EVERYWHERE, ...ANY_HTTPS],
+  unlabelled: [...EVERYWHERE, ...ANY_HTTPS],
   job: [],
+  beside: [],
+  install: [...EVERYWHERE, ...HTTPS],
   prometheus: [
     ...OF_ANY_POD,
     ...MANAGERS.map((name) => `${name}:metrics`),
@@ -155,8 +171,13 @@ describe.skipIf(missing !== undefined)(`network policies${missing === undefined 
       // As docs/install.md says.
       metadata: { name, ...(name === 'monitoring' && { labels: { 'muster.dev/reads-metrics': 'true' } }) },
     }))
-    const policies = overlay.filter(({ kind }) => kind === 'NetworkPolicy')
-    await kubectl(['apply', '--filename=-'], { input: lines([...namespaces, ...policies, ...actors.map(podOf)]) })
+    const policies = [
+      ...overlay.filter(({ kind }) => kind === 'NetworkPolicy'),
+      ...networkPolicyManifests(aPool(), BESIDE),
+    ]
+    await kubectl(['apply', '--filename=-'], {
+      input: lines([...namespaces, ...policies, METADATA_POD, ...actors.map(podOf)]),
+    })
     for (const { metadata } of namespaces)
       await kubectl([
         'wait',
@@ -181,6 +202,7 @@ describe.skipIf(missing !== undefined)(`network policies${missing === undefined 
     const of = (name: string) => items.find(({ metadata }) => metadata.name === name)?.status.podIP
     return new Map([
       ['kube-dns:dns', `${dns?.status.podIP} 53`],
+      ...METADATA.ports.map((port) => [`metadata:${port}`, `${METADATA.address} ${port}`] as const),
       ...actors.flatMap(({ name, ports }) =>
         ports.map((port) => [`${name}:${port.name}`, `${of(name)} ${port.containerPort}`] as const),
       ),
@@ -207,7 +229,7 @@ describe.skipIf(missing !== undefined)(`network policies${missing === undefined 
     }
   })
 
-  // GITOPS-19, GITOPS-37
+  // GITOPS-19, GITOPS-37, POOL-86
   test('attack: every pod, that of a stranger too, opens every connection that the install does not name', {
     timeout: 300_000,
   }, async () => {

@@ -213,6 +213,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
 
   let before: readonly string[]
 
+  // Journey 8
   test('a commit takes everything to this release: no write is refused, none is lost, and pools keep their clusters', async () => {
     for (const folder of ['tasks/cluster-validation', 'pools'])
       await nodes.cluster.kubectl('apply', '--server-side', '--kustomize', join(last, 'kustomize/samples', folder))
@@ -257,13 +258,14 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
   /** For the end of a kustomization's list. */
   const smaller = dump(SMALL).replaceAll(/^(?=.)/gm, '  ')
 
+  // Journey 1
   test('docs/install.md takes all of it away, and docs/install-production.md brings it from nothing to Healthy', async () => {
     await takenAway(nodes, git, ENVIRONMENT)
     const checkout = await installedByThePage(nodes)
     const commit = await commitOverlay(git, checkout, ENVIRONMENT, smaller, ['prod'])
     await nodes.apply([clusterHere(ENVIRONMENT)])
     await giveAddresses(nodes)
-    await does('7. Git and Argo CD', 'docs/install-production.md')
+    await does('8. Argo CD', 'docs/install-production.md')
     await synced(commit)
     const ours = await images((labels) => labels['app.kubernetes.io/part-of'] === 'muster')
     const byDigest = ours.map((image) => image.replace(/@sha256:[0-9a-f]{64}$/, ' by digest'))
@@ -276,12 +278,14 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     })
   })
 
+  // Journey 6
   // GITOPS-31
   test('the overlay of a member is Synced and Healthy, and runs the manager of tasks alone', async () => {
     const member = 'boston'
     const checkout = await ownSources()
     const programs = [binariesFolder(CONTROL_PLANE)]
-    await runPage(await readPage('docs/topology.md'), { checkout, programs, printed: {} })
+    const { kubeconfig } = nodes.cluster
+    await runPage(await readPage('docs/topology.md'), { kubeconfig, checkout, programs, printed: {} })
     const commit = await commitOverlay(git, checkout, member, `patches:\n${smaller}`)
     await nodes.apply([clusterHere(member)])
     const path = `--for=jsonpath={.status.sync.comparedTo.source.path}=kustomize/overlays/${member}`

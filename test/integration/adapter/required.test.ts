@@ -35,14 +35,18 @@ const series = async (name: string) => {
   return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [labels.adapter_name, value]))
 }
 
-// ADAPTER-99, ADAPTER-100
+// Journey 3. ADAPTER-99, ADAPTER-100, ADAPTER-135
 test('a required adapter without a task, and a task that is not required, are told by condition, metric and log', async () => {
   await vi.waitFor(async () => {
-    expect(await required(dns)).toMatchObject({ status: 'True', reason: 'Required' })
+    expect(await required(dns)).toMatchObject({
+      status: 'True',
+      reason: 'OthersHaveNoTask',
+      message: expect.stringContaining(`each waits for ${gone} too`),
+    })
     expect(await required(net)).toMatchObject({
       status: 'False',
       reason: 'NotRequired',
-      message: expect.stringContaining(`add ${net} to required_adapters of Cluster`),
+      message: expect.stringContaining(`write ${net} in required_adapters of Cluster`),
     })
   }, PATIENCE)
   expect(await series('hyperfleet_adapter_required_adapters_without_task')).toEqual({ [dns]: 0, [gone]: 1 })

@@ -138,6 +138,7 @@ const made = async (name: string, more: object = {}): Promise<string> => {
   return found?.id ?? ''
 }
 
+// Journey 4
 test('create → Ready → changed → Ready at the new generation, Available kept → DELETE → gone, what is inside first', async () => {
   const id = await made('lifelong')
   await untilReady(id, 1)

@@ -1,4 +1,4 @@
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
@@ -74,6 +74,21 @@ describe('muster fleet credentials', () => {
     await desired(after.url, async (kv) => expect((await kv.get('ours.shop.web'))?.string()).toBe('as before'))
     await after.stop()
     expect((await muster(args)).output).toContain('and reload that')
+  })
+
+  test('takes the names of many devices from a file, and says which line of it is none', async () => {
+    const other = await temporaryFolder('credentials')
+    const file = join(other, 'names.txt')
+    const names = Array.from({ length: 50 }, (_, i) => `till-${i + 1}`)
+    const make = () => muster(['fleet', 'credentials', '--device=extra', '--device-names', file, '--output', other])
+    await writeFile(file, `# all of the south\n${names.join('\n')}\n\n`)
+    expect((await make()).code).toBe(0)
+    expect(await readdir(join(other, 'devices'))).toHaveLength(2 * (names.length + 1))
+    expect(await readFile(join(other, 'nats-devices.yaml'), 'utf8')).toContain('  till-50: U')
+    await writeFile(file, 'till-1\nTill 2\n')
+    const { code, output } = await make()
+    expect([code, output]).toEqual([2, expect.stringContaining(`line 2 of ${file}: "Till 2" can't be the name`)])
+    expect((await muster(['fleet', 'credentials', '--output', other])).output).toContain('--device or --device-names')
   })
 
   test('refuses what can’t be the name of a device', async () => {

@@ -56,6 +56,7 @@ const image = async (): Promise<string> => {
 
 const key = () => `--nats-credentials=${join(keys, 'devices/pump-17.nk')}`
 
+// Journey 5
 // AGENT-30
 test.skipIf(SYSTEMD.missing() !== undefined)(
   'one command installs an agent that is in the fleet once the machine starts',

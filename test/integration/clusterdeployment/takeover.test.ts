@@ -43,6 +43,7 @@ const observeAndLease = async (the: World, cluster: string) => {
     secrets: [],
     preflight: {},
     podSecurity: 'restricted' as const,
+    podNetwork: 'closed' as const,
     rejections: noRejections(),
     unfinishedClusters: new Map(),
   }

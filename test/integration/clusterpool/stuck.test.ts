@@ -1,5 +1,6 @@
 /** What keeps a pool from going on, on a real API server: it says so, holds no lease for ever, and goes on when the cause is gone. */
 import { expect, test } from 'vitest'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { LEASE_FINALIZER, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
@@ -94,6 +95,26 @@ test('POOL-47: a held lease whose namespace never ends is given back, and its cl
   }, LONG)
   await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }), LONG)
   await the.api.patch(Secret, { name: 'stays', namespace: name, type: 'merge', body: { metadata: { finalizers: [] } } })
+})
+
+test('POOL-36: the namespace of a cluster that is released goes with it, however young it is, and the Secret of its install-config too', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  await the.pool('brief', { runningCount: 1 })
+  await the.claim('mine', 'brief')
+  const name = await eventually(async () => {
+    const { spec } = await the.get.claim('mine')
+    if (spec.namespace === undefined) throw new Error('it waits')
+    return spec.namespace
+  })
+  expect(await the.api.get(Secret, `${name}-install-config`, name)).toBeDefined()
+  await the.api.delete(ClusterClaim, 'mine', the.namespace)
+  await eventually(async () => {
+    expect(await the.api.get(Secret, `${name}-install-config`, name)).toBeUndefined()
+    expect(await the.api.get(Namespace, name)).toBeUndefined()
+  })
+  // The others stay.
+  await eventually(async () => expect((await the.get.pool('brief')).status).toMatchObject({ size: 1, ready: 1 }))
 })
 
 test('POOL-36: a namespace that does not end is deleted once, whatever its pool does meanwhile', async () => {

@@ -49,6 +49,7 @@ export interface PoolWorld extends AsyncDisposable {
     readonly server?: string
     readonly log?: boolean
     readonly preflight?: ClusterPoolOptions['preflight']
+    readonly podNetwork?: ClusterPoolOptions['podNetwork']
   }): Promise<RunningManager>
   /** Creates a pool on a cloud where clusters can sleep; `inventory` are names. */
   pool(name: string, spec?: PoolSays): Promise<ClusterPool>
@@ -121,7 +122,12 @@ export const poolWorld = async (given?: ControlPlane, accountsIn?: string): Prom
       }
       const managers = [
         await run(accounts.pools, [
-          clusterPool({ clock, registry, ...(options.preflight && { preflight: options.preflight }) }),
+          clusterPool({
+            clock,
+            registry,
+            ...(options.preflight && { preflight: options.preflight }),
+            ...(options.podNetwork && { podNetwork: options.podNetwork }),
+          }),
           clusterDeploymentCustomization(),
         ]),
         await run(accounts.claims, [clusterClaim()]),

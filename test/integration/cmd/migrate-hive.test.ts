@@ -23,6 +23,7 @@ afterAll(() => plane?.stop())
 
 const run = (...args: readonly string[]) => muster(['migrate', 'hive', `--kubeconfig=${plane.kubeconfig}`, ...args])
 
+// Journey 7
 // GITOPS-30
 test('each object of Hive’s is printed with what Muster would do with it, and none is touched', async () => {
   const versions = async () => {

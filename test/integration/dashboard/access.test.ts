@@ -10,6 +10,7 @@ import {
   sharedControlPlane,
   startMuster,
 } from '#test/harness/index.ts'
+import { commandsWith, readPage } from '../docs/page.ts'
 
 const PATIENCE = 60_000
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -50,6 +51,13 @@ const account = async (name: string): Promise<string> => {
   return tokenFor(name, 'muster')
 }
 
+/** As a person makes one. The page has another account, in another namespace. */
+const tokenByThePage = async (name: string): Promise<string> => {
+  const command = commandsWith(await readPage('docs/dashboard.md'), 'create token muster-dashboard-viewer')
+  const here = command.replace('muster-dashboard-viewer', name).replace('hyperfleet-system', namespace)
+  return (await cluster.kubectl(...here.split(' ').slice(1))).trim()
+}
+
 beforeAll(async () => {
   cluster = await sharedControlPlane()
   namespace = await cluster.namespace('dashboard')
@@ -61,7 +69,8 @@ beforeAll(async () => {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:auth-delegator' },
     subjects: [{ kind: 'ServiceAccount', name: sentinel.name, namespace }],
   })
-  tokens.viewer = await account('viewer')
+  await account('viewer')
+  tokens.viewer = await tokenByThePage('viewer')
   tokens.stranger = await account('stranger')
   const name = `${namespace}-viewer`
   await cluster.rest('POST', `${RBAC}/clusterroles`, {

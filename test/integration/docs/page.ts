@@ -6,7 +6,7 @@
  *   <!-- refused: 401 403 -->          before a block: the answers of 400 and above that its curls get; none without it
  *   <!-- exits: 1 -->                  before a block: the exit code that it ends with
  *   <!-- not run: REASON -->           before a block: why no test can run it
- *   <!-- run by: PATH -->              before a block: the test that runs it instead
+ *   <!-- run by: PATH -->              before a block: the test that takes it from the page and runs it instead (run-by.ts)
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ export const parsePage = (path: string, text: string): Page => {
     if (token.type === 'heading') anchors.add(slugger.slug(words((token as Tokens.Heading).tokens)))
     if (token.type === 'link') links.push((token as Tokens.Link).href)
   })
-  const fences = tokenLists(tokens).flatMap((list) => fencesOf(path, list))
+  const fences = fencesOf(path, tokens)
   return {
     path,
     text,
@@ -92,14 +92,25 @@ export const commandsBelow = ({ path, text }: Page, heading: string): readonly s
   )
 }
 
+/** The commands of the one block that has this piece of them. @throws PageError when there is none, or more than one */
+export const commandsWith = ({ path, blocks }: Page, piece: string): string => {
+  const found = blocks.filter(({ commands }) => commands.includes(piece))
+  if (found.length !== 1 || found[0] === undefined)
+    throw new PageError(`${path} has ${found.length} blocks with "${piece}", and a test runs one`)
+  return found[0].commands
+}
+
 interface Fence {
   readonly language: string
   readonly block: Block
 }
 
+/** Those of a list of tokens, and of lists and quotations in it, in the order in which they are read. */
 const fencesOf = (path: string, list: readonly Token[]): readonly Fence[] => {
   const visible = list.filter(({ type }) => type !== 'space')
   return visible.flatMap((token, at) => {
+    if (token.type === 'list') return (token as Tokens.List).items.flatMap((item) => fencesOf(path, item.tokens))
+    if (token.type === 'blockquote') return fencesOf(path, (token as Tokens.Blockquote).tokens)
     if (token.type !== 'code') return []
     const { text, lang } = token as Tokens.Code
     const next = visible[at + 1]
@@ -142,15 +153,6 @@ const directives = (path: string, token: Token | undefined): Directives => {
   }
   return said
 }
-
-/** The list itself and those of lists and quotations in it. */
-const tokenLists = (tokens: readonly Token[]): readonly (readonly Token[])[] => [
-  tokens,
-  ...tokens.flatMap((token) => {
-    if (token.type === 'list') return (token as Tokens.List).items.flatMap((item) => tokenLists(item.tokens))
-    return token.type === 'blockquote' ? tokenLists((token as Tokens.Blockquote).tokens) : []
-  }),
-]
 
 /** A heading as GitHub reads it for its anchor: without marks. */
 const words = (tokens: readonly Token[]): string =>

@@ -3,6 +3,7 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { PAGES } from './commands.ts'
 import { type Block, commandsBelow, type Page, parsePage, REPOSITORY } from './page.ts'
+import { notRunBy } from './run-by.ts'
 import { ARGOCD, WORLDS } from './worlds.ts'
 
 describe('links', () => {
@@ -52,9 +53,11 @@ describe('commands', () => {
   test.each(pagesWithCommands().map((page) => [page.path, page] as const))('of %s run somewhere', (_, page) => {
     const isRunHere = page.blocks.some(({ way }) => way.how === 'here' || way.how === 'beside')
     if (isRunHere) expect([...Object.keys(WORLDS), ARGOCD]).toContain(page.world)
-    expect(page.blocks.filter(({ way }) => way.how === 'elsewhere' && !existsSync(join(REPOSITORY, way.test)))).toEqual(
-      [],
-    )
+    const problems = page.blocks.flatMap((block) => {
+      const problem = block.way.how === 'elsewhere' ? notRunBy(block.way.test, page, block) : undefined
+      return problem === undefined ? [] : [`${block.commands.split('\n')[0]}: ${problem}`]
+    })
+    expect(problems).toEqual([])
   })
 
   test('stand in blocks of sh, where they are run', () => {
@@ -67,22 +70,35 @@ describe('commands', () => {
   test('that no test can run have a reason', () => {
     expect(unrun()).toMatchInlineSnapshot(`
       [
+        "README.md: npm run up      # a cluster, NATS, the HyperFleet API, the managers and three devices, with samples; shows how they get on. Ctrl-C takes it all away: the first runs until Ctrl-C, and test/e2e/up.test.ts stops it; the second is what runs these tests",
         "docs/adapter-debugging.md: kubectl create serviceaccount runs-reader -n hyperfleet-system: pods run only in name on a local control plane; test/integration/adapter/runs.test.ts has the readers",
+        "docs/adapter-tasks.md: kubectl config set-context --current --namespace=hyperfleet-system: pods run only in name on a local control plane",
         "docs/api-events.md: nats --server=nats://host:4222 consumer next hyperfleet-events dns --wait=20s --ack: the nats command is no part of the checkout",
+        "docs/api-security.md: kubectl create token hyperfleet-developer -n hyperfleet-system --audience=hyperfleet-api: it needs the API that npm run up has; docs/adapter-tasks.md makes and uses the same token",
         "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
+        "docs/contributing.md: npm run check: npm test begins with it",
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
+        "docs/contributing.md: npm run build: it writes dist/ into the checkout; test/integration/cmd/bundle.test.ts runs the same bundle from a folder of its own",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
+        "docs/fire.md: npm run test:fire: it is what runs test/e2e/fire/fire.test.ts",
+        "docs/fire.md: MUSTER_FIRE_SEED=86362 npm run test:fire: it is what runs test/e2e/fire/fire.test.ts",
         "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --nats-ca=nats-ca.crt --fleet-public-keys=fleet-public.pem --labels=site=north: it needs a machine with systemd",
         "docs/fleet-keys.md: kubectl apply -f muster-credentials/nats-devices.yaml: the authorities are made by pods, which run only in name on a local control plane; test/e2e/argocd/flow.test.ts has devices with them",
         "docs/fleet-keys.md: kubectl get configmap fleet-signing -n hyperfleet-system -o jsonpath='{.data.public\\.pem}' > fleet-public.pem: the keys are made by pods, which run only in name on a local control plane",
         "docs/fleet-keys.md: openssl genpkey -algorithm ed25519 > next.pem: the Secret is made by a pod",
         "docs/fleet.md: kubectl get fleetdev pump-17 -o jsonpath='{.metadata.annotations.fleet\\.nationtech\\.io/reported-labels}{"\\n"}'   # what its agent says: it needs an agent",
+        "docs/get-a-cluster.md: npm run up: it runs until Ctrl-C; test/e2e/up.test.ts runs it with --once, and stops it",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
+        "docs/image.md: npm run image: it needs a container engine; test/integration/image/image.test.ts builds and starts the same files, in an image where podman is",
+        "docs/image.md: docker run --rm --read-only --cap-drop=all quay.io/hyperfleet/muster:v0.1.0 version: it needs a container engine; test/integration/image/image.test.ts builds and starts the same files, in an image where podman is",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
-        "docs/image.md: git checkout v0.1.0: it needs an image built by others",
+        "docs/image.md: docker run --rm quay.io/hyperfleet/muster:v0.1.0 version: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
         "docs/install-production.md: npm run image -- --tag registry.example.com/platform/muster:v0.1.0: it builds, pushes and signs at a registry of your own",
+        "docs/install-production.md: rm built.yaml: it commits to a fork of your own",
+        "docs/install.md: npm run release -- --image=registry.example.com/platform/muster@sha256:3b1f0c8e5a7d92640c1b8ef73d5a9240e6c7f1b2a4d8093e5f6071829a3b4c5d: it needs an image of your own; docs/release.md has the same command, which a test runs",
+        "docs/install.md: npm exec -- vitest run --update=true --project integration test/integration/delivery/golden.test.ts: it takes whatever is built as right; test/integration/delivery/golden.test.ts compares with it",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
         "docs/providers.md: kubectl apply -k kustomize/providers/cluster-api: it needs Cluster API; test/integration/providers/cluster-api.test.ts applies the same folders",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
@@ -93,12 +109,27 @@ describe('commands', () => {
   })
 })
 
+test('a mark that names a test which does not take the block from the page is told', () => {
+  const upgrade = pageAt('docs/upgrade.md') as Page
+  const block = (commands: string): Block => ({ commands, way: { how: 'elsewhere', test: '' }, output: undefined })
+  const taken = block('kubectl apply --server-side -f manifests/install.yaml')
+  expect(notRunBy('test/integration/delivery/install.test.ts', upgrade, taken)).toBeUndefined()
+  expect(notRunBy('test/integration/delivery/golden.test.ts', upgrade, taken)).toContain('does not read')
+  expect(notRunBy('test/integration/delivery/install.test.ts', upgrade, block('true'))).toContain('names neither')
+  expect(notRunBy('test/gone.test.ts', upgrade, taken)).toContain('is not there')
+})
+
 describe('a page', () => {
   test('whose comment says nothing is refused with what to write', () => {
     const text = '# A page\n\n<!-- exit: 1 -->\n```sh\nfalse\n```\n'
     expect(() => parsePage('docs/a.md', text)).toThrowErrorMatchingInlineSnapshot(
       `[PageError: docs/a.md: the comment "exit: 1" says nothing: write one of beside, refused, exits, not run, run by, a colon and more.]`,
     )
+  })
+
+  test('is run from top to bottom, the blocks of its lists in their places', () => {
+    const text = '```sh\na\n```\n\n1. First:\n\n   ```sh\n   b\n   ```\n\n> ```sh\n> c\n> ```\n\n```sh\nd\n```\n'
+    expect(parsePage('docs/a.md', text).blocks.map(({ commands }) => commands)).toEqual(['a', 'b', 'c', 'd'])
   })
 
   test('has the blocks of its lists, and what they print', () => {

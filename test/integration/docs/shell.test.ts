@@ -52,3 +52,12 @@ test('what is shown may leave lines and ends of lines out, and its figures may d
   expect(fits('edge 7d\ncore 7d', printed)).toBe(false)
   expect(fits('edge', printed)).toBe(false)
 })
+
+test('an address that is shown is the one that is printed: figures in it are compared, those of its port are not', () => {
+  expect(fits('10.20.0.1', '10.20.0.1\n')).toBe(true)
+  expect(fits('10.20.0.1', '10.0.0.1\n')).toBe(false)
+  expect(fits('serviceNetwork: [10.20.0.0/24]', 'serviceNetwork: [10.20.0.0/16]')).toBe(false)
+  expect(fits('applied http://127.0.0.1:8480/v1/clusters', 'applied http://127.0.0.1:39211/v1/clusters')).toBe(true)
+  expect(fits('Server Version: v1.36.3', 'Server Version: v1.36.4')).toBe(true)
+  expect(fits('3.6.8.1.2', '3.6.8.1.3')).toBe(true)
+})

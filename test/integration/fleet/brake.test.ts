@@ -1,7 +1,7 @@
 /** Keys that seem needed by nothing, while the operator runs: a selector that a slip of the pen changed, Devices that vanish. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { LEASES } from '#operator/client/lease-record.ts'
+import { commandsWith, readPage } from '../docs/page.ts'
 import { type FleetWorld, fleetWorld, type Machine, type Running } from './world.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
@@ -60,6 +60,20 @@ interface BrakeEvent {
   readonly regarding: { readonly kind: string; readonly name: string }
 }
 
+/** As docs/fleet.md has a person do it: the first command lists the events with the value, the second one writes it. */
+const release = async (value: string): Promise<void> => {
+  const [list = '', annotate = ''] = commandsWith(await readPage('docs/fleet.md'), 'release-deletions=').split('\n')
+  const kubectl = (command: string) => world.plane.kubectl(...command.split(' ').slice(1))
+  await world.until(async () => expect(await kubectl(`${list} -o yaml`)).toContain(value))
+  const { name, namespace } = lease()
+  await kubectl(
+    annotate
+      .replace('lease muster-fleet', `lease ${name}`)
+      .replace('hyperfleet-system', namespace)
+      .replace('VALUE', value),
+  )
+}
+
 // FLEET-61, FLEET-108
 test('inferred_deletions_are_held: a selector that matches nothing any more stops no program, and says what it would do', async () => {
   const [before, revision] = [await keys(), await world.revision('fleet-desired')]
@@ -101,13 +115,7 @@ test('a few are deleted at once; what was released by a person goes, and nothing
     if (now?.count !== rest.length) throw new Error('the brake does not hold')
     return now
   })
-  const annotate = (value: string) =>
-    world.kube.patch(LEASES, {
-      ...lease(),
-      type: 'merge',
-      body: { metadata: { annotations: { 'fleet.nationtech.io/release-deletions': value } } },
-    })
-  await annotate(brake.release)
+  await release(brake.release)
   await world.until(async () => expect(await keys()).toEqual([]))
   await free()
 })

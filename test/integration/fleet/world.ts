@@ -1,4 +1,5 @@
 /** What the fleet's tests stand on: a real API server, a real NATS of their own, operators with the rights that are delivered. */
+import { join } from 'node:path'
 import { type KV, Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Registry } from 'prom-client'
@@ -16,6 +17,7 @@ import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { fleet } from '#controllers/fleet/index.ts'
+import { readCredentials } from '#lib/nats/security.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { DeepPartial } from '#operator/index.ts'
 import {
@@ -107,17 +109,20 @@ export interface Machine {
 
 export const scoreOf = (word: string): DeploymentSpec['score'] => ({ type: 'Process', data: { command: [word] } })
 
-export const fleetWorld = async (): Promise<FleetWorld> => {
+/** @param users a folder of `muster fleet credentials`, when NATS is to let in no others */
+export const fleetWorld = async (users?: string): Promise<FleetWorld> => {
   const plane = await sharedControlPlane()
   const namespace = await plane.namespace('fleet')
-  const nats = await startNats()
+  const nats = await startNats(users && join(users, 'nats-users.conf'))
+  const credentials = users && join(users, 'operator.nk')
+  const authenticator = await readCredentials(credentials)
   const account = await accountOf(plane, 'fleet', namespace)
   const transport = await plane.transport()
   const kube = createApi(transport)
   const running = new Set<{ stop(): Promise<unknown> }>()
 
   const bucket: FleetWorld['bucket'] = async (name, use) => {
-    const connection = await connect({ servers: nats.url, reconnect: false })
+    const connection = await connect({ servers: nats.url, reconnect: false, ...(authenticator && { authenticator }) })
     try {
       return await use(await new Kvm(connection).open(name, { allow_direct: true }))
     } finally {
@@ -149,7 +154,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       const viewRef: FleetViewRef = { view: undefined }
       const controllers = [
         fleet({
-          nats: { url: natsUrl },
+          nats: { url: natsUrl, credentials },
           namespace: of,
           deviceLabels,
           ...(signingKeys !== undefined && { signingKeys: await FleetKeyFile.open(signingKeys, readSigningKeys) }),

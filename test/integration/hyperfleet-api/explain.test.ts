@@ -47,6 +47,20 @@ onBothDatabases((fresh) => {
       expect((await explain(api, machine)).remaining).toMatchObject([{ adapter: 'machines', object: remaining[0] }])
     })
 
+    // API-160
+    test('of an undecided kind says what to write, before a report and after it', async () => {
+      const entities = [{ kind: 'Cluster', plural: 'clusters', required_adapters: 'undecided' }] as const
+      const api = await serve({ ...(await fresh()), entities })
+      const { id } = (await api.call('POST', '/clusters', { name: 'one', spec: {} })).body
+      const waits = async () => (await explain(api, `/clusters/${id}`)).waits_for
+      const undecided = 'required_adapters of Cluster, which is undecided: name there the adapters that must report'
+      expect(await waits()).toEqual([undecided])
+      await api.report(`/clusters/${id}`, { adapter: 'dns' })
+      expect(await waits()).toEqual([undecided])
+      expect((await api.call('GET', `/clusters/${id}`)).body.status.phase).toBe('NotReady')
+      expect((await api.call('GET', '/kinds')).body.items).toMatchObject([{ required_adapters: 'undecided' }])
+    })
+
     test('of a parent names its children, on every level and at every path', async () => {
       const { api, cluster, pool, machine } = await raiseFamily(await fresh())
       await api.call('DELETE', cluster)

@@ -108,6 +108,7 @@ const query = async (url: string, sql: string): Promise<readonly Json[]> => {
 const documents = (url: string) => query(url, 'select id, document, tenancy from resources order by id')
 
 const missing = findPostgres() === undefined
+// Journey 7
 describe.skipIf(missing)(`a Go service's database${missing ? ` (skipped: ${postgresMissing()})` : ''}`, () => {
   // API-130
   test.each(['resources', 'clusters'] as const)('with the table %s is served as it was', async (layout) => {

@@ -8,6 +8,7 @@ import { silent } from '#operator/model/log.ts'
 import { databaseSource } from '#services/hyperfleet-api/feed/change-source.ts'
 import { readChanges, readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { createFeed } from '#services/hyperfleet-api/feed/feed.ts'
+import { createLiveMessages } from '#services/hyperfleet-api/feed/live-messages.ts'
 import { watch } from '#services/hyperfleet-api/feed/watch.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { createRoom } from '#services/hyperfleet-api/storage/room.ts'
@@ -149,9 +150,11 @@ onBothDatabases((fresh) => {
         },
         drained: async () => {},
         signal: stop.signal,
+        caller: 'one',
       }
       const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined }
-      const ended = await watch({ database, feed, room: createRoom(1024) }, subscription, at(1), sink)
+      const sources = { database, feed, room: createRoom(1024), live: createLiveMessages(1024) }
+      const ended = await watch(sources, subscription, at(1), sink)
       expect([ended, told]).toEqual(['ResourceVersionExpired', []])
     },
   )

@@ -75,13 +75,15 @@ onBothDatabases((fresh) => {
 
   describe('whose readers stop reading', () => {
     const READERS = 30
+    /** One of them may have a quarter of the room. */
+    const CALLERS = 5
     const COUNT = 60
     const BYTES = 200_000
 
     for (const path of ['/clusters?labels=', '/clusters?watch=true', '/clusters?watch=true&resourceVersion=0'])
       test(`API-91: ${path} holds so many bytes for all of them and no more; who takes nothing for a minute is cut off`, async () => {
         const api = await fill(COUNT, BYTES)
-        await Promise.all(Array.from({ length: READERS }, () => stalledReader(api, path)))
+        await Promise.all(Array.from({ length: READERS }, (_, n) => stalledReader(api, path, 1 + (n % CALLERS))))
         // No room is left that one more document would fit into, and no reader reads.
         expect(await heldBytes(api, (bytes) => bytes > MIB - BYTES - 10_000)).toBeLessThanOrEqual(MIB)
         // Each minute those go that have a place, and others take it, until all are gone.
@@ -104,9 +106,10 @@ const heldBytes = async (api: TestApi, isWanted = (_bytes: number): boolean => t
   }
 }
 
-/** Asks, and reads nothing. */
-const stalledReader = async (api: TestApi, path: string): Promise<Socket> => {
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+/** Asks, and reads nothing. @param caller is known by its address */
+const stalledReader = async (api: TestApi, path: string, caller: number): Promise<Socket> => {
+  const port = Number(new URL(api.url).port)
+  const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${caller}` })
   onTestFinished(() => {
     socket.destroy()
   })

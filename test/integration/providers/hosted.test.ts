@@ -2,7 +2,8 @@
 import { loadAll } from 'js-yaml'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type AdapterWorld, adapterWorld, type Cluster } from '../adapter/world.ts'
+import { type AdapterWorld, adapterWorld, type Cluster, type Manager } from '../adapter/world.ts'
+import { commandsWith, readPage } from '../docs/page.ts'
 import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { clientOf, namespacesOf, PATIENCE } from './world.ts'
@@ -10,12 +11,17 @@ import { clientOf, namespacesOf, PATIENCE } from './world.ts'
 vi.setConfig({ testTimeout: 240_000 })
 
 const ADAPTER = 'cluster-hosted'
-const HOSTED = { folder: 'kustomize/providers/hosted', name: ADAPTER }
+/** The folders that docs/providers.md has a person apply: the provider, and a pool of it. */
+const [PROVIDER = '', POOL = ''] = commandsWith(await readPage('docs/providers.md'), 'kustomize/providers/hosted\n')
+  .split('\n')
+  .map((command) => /^kubectl apply -k (\S+)$/.exec(command)?.[1] ?? '')
+const HOSTED = { folder: PROVIDER, name: ADAPTER }
 
 let world: AdapterWorld
 /** Of the first cluster: that of its namespace, as a pool names it. */
 let name: string
 let kubelet: Kubelet
+let manager: Manager
 
 beforeAll(async () => {
   world = await adapterWorld({ accountsApart: true })
@@ -25,7 +31,7 @@ beforeAll(async () => {
     metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
   await deliver(world, HOSTED)
-  await world.manager()
+  manager = await world.manager()
   await vi.waitFor(async () => expect(await readiness()).toMatch(/^Working/), PATIENCE)
   kubelet = await startKubelet(plane, namespace)
 })
@@ -89,11 +95,17 @@ test('CLUSTER-24: in a namespace that no pool made the task can make nothing, an
 
 test('the pool that comes with it is taken as it is delivered, and its clusters are for this provider', async () => {
   const { plane, namespace } = world
-  const text = await plane.kubectl('kustomize', 'kustomize/providers/hosted/pool')
-  const [pool] = loadAll(text.replaceAll('hyperfleet-system', namespace)) as { spec: { labels: object } }[]
-  const path = `/apis/hive.openshift.io/v1/namespaces/${namespace}/clusterpools`
-  const taken = await plane.rest<typeof pool>('POST', `${path}?fieldValidation=Strict`, pool)
-  expect(taken?.spec.labels).toEqual({ provider: 'hosted' })
+  const text = await plane.kubectl('kustomize', POOL)
+  const manifests = loadAll(text.replaceAll('hyperfleet-system', namespace)) as {
+    kind: string
+    spec: { labels?: object }
+  }[]
+  const taken = []
+  for (const manifest of manifests) {
+    const path = `/apis/hive.openshift.io/v1/namespaces/${namespace}/${manifest.kind.toLowerCase()}s`
+    taken.push(await plane.rest<typeof manifest>('POST', `${path}?fieldValidation=Strict`, manifest))
+  }
+  expect(taken.find(({ kind }) => kind === 'ClusterPool')?.spec.labels).toEqual({ provider: 'hosted' })
 })
 
 test('of a cluster that no pool made the task makes nothing, and says so', async () => {
@@ -199,25 +211,74 @@ test('CLUSTER-26: another image set is another release, which is there when the 
   expect(await kept()).toEqual({ by: 'the test' })
 })
 
-test('CLUSTER-27: released, nothing of it is left', async () => {
-  const made = [
-    ...[
-      `secrets/${name}-pki`,
-      `secrets/${name}-admin-kubeconfig`,
-      `services/${name}-api`,
-      `serviceaccounts/${name}-certificates`,
-    ].map((path) => `/api/v1/namespaces/NS/${path}`),
-    `/api/v1/namespaces/NS/persistentvolumeclaims/${name}-data`,
-    `/apis/apps/v1/namespaces/NS/statefulsets/${name}-control-plane`,
-    `/apis/batch/v1/namespaces/NS/jobs/${name}-certificates`,
-    `/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies/${name}-control-plane`,
-    `${RBAC}/namespaces/NS/roles/${name}-certificates`,
-    `${RBAC}/namespaces/NS/rolebindings/${name}-certificates`,
-  ]
-  for (const path of made) expect([path, await objects(path)]).not.toEqual([path, undefined])
+/** What there is of the cluster, by the name that its task has for it. */
+const made = (): Readonly<Record<string, string>> => ({
+  pki: `/api/v1/namespaces/NS/secrets/${name}-pki`,
+  kubeconfig: `/api/v1/namespaces/NS/secrets/${name}-admin-kubeconfig`,
+  service: `/api/v1/namespaces/NS/services/${name}-api`,
+  account: `/api/v1/namespaces/NS/serviceaccounts/${name}-certificates`,
+  data: `/api/v1/namespaces/NS/persistentvolumeclaims/${name}-data`,
+  controlplane: `/apis/apps/v1/namespaces/NS/statefulsets/${name}-control-plane`,
+  certificates: `/apis/batch/v1/namespaces/NS/jobs/${name}-certificates`,
+  network: `/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies/${name}-control-plane`,
+  role: `${RBAC}/namespaces/NS/roles/${name}-certificates`,
+  binding: `${RBAC}/namespaces/NS/rolebindings/${name}-certificates`,
+})
+
+const HOLD = 'muster.dev/test'
+
+/** Adds the test's finalizer, or takes it off. */
+const hold = async (resource: string, isHeld: boolean): Promise<void> => {
+  const path = (made()[resource] ?? '').replace('NS', world.namespace)
+  const { finalizers = [] } = (await world.object(path))?.metadata ?? {}
+  const others = finalizers.filter((one) => one !== HOLD)
+  await world.plane.rest('PATCH', path, { metadata: { finalizers: isHeld ? [...others, HOLD] : others } })
+}
+
+/** What of it is gone, or told to go. */
+const going = async (): Promise<readonly string[]> => {
+  const found = await Promise.all(
+    Object.entries(made()).map(async ([resource, path]) => ({ resource, object: await objects(path) })),
+  )
+  return found
+    .filter(({ object }) => object === undefined || object.metadata.deletionTimestamp !== undefined)
+    .map(({ resource }) => resource)
+    .toSorted()
+}
+
+const countRuns = async (): Promise<number> => {
+  const metric = manager.registry.getSingleMetric('hyperfleet_adapter_events_processed_total')
+  return ((await metric?.get())?.values ?? []).reduce((sum, { value }) => sum + value, 0)
+}
+
+/** These and no others are gone or told to go, and whatever else the task does next, it is at it in vain. */
+const staysAt = async (...resources: readonly string[]): Promise<void> => {
+  // Of Secrets the task learns by pulses alone.
+  await world.pulsedUntil(first.id, async () => expect(await going()).toEqual(resources.toSorted()))
+  const before = await countRuns()
+  // The first may have begun before.
+  await world.pulsedUntil(first.id, async () => expect(await countRuns()).toBeGreaterThan(before + 1))
+  expect(await going()).toEqual(resources.toSorted())
+}
+
+test('CLUSTER-27: released, its Job goes first, then its kubeconfig, its pod, its data and all else, each when the one before is gone; nothing of it is left', async () => {
+  expect(await going()).toEqual([])
+  const steps = ['certificates', 'kubeconfig', 'controlplane']
+  for (const step of steps) await hold(step, true)
   await world.call('DELETE', `/clusters/${first.id}`)
   await world.pulse(first.id, 'Deleting')
-  await vi.waitFor(async () => expect(await world.cluster(first.id)).toBeUndefined(), PATIENCE)
-  for (const path of made) expect([path, await objects(path)]).toEqual([path, undefined])
+
+  await staysAt('certificates')
+  await hold('certificates', false)
+  const credentials = ['certificates', 'account', 'role', 'binding', 'kubeconfig']
+  await staysAt(...credentials)
+  expect(await controlPlanes()).toHaveLength(1)
+  await hold('kubeconfig', false)
+  await staysAt(...credentials, 'controlplane')
+  await hold('controlplane', false)
+
+  await world.pulsedUntil(first.id, async () => expect(await world.cluster(first.id)).toBeUndefined())
+  expect(await going()).toHaveLength(Object.keys(made()).length)
+  for (const path of Object.values(made())) expect([path, await objects(path)]).toEqual([path, undefined])
   await vi.waitFor(async () => expect(await kubelet.pods()).toEqual([]), PATIENCE)
 })

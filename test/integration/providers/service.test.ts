@@ -9,7 +9,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ensureCertificates, leafFile } from '#hack/local-clusters/certificates.ts'
 import type { ClusterView } from '#hack/local-clusters/cluster.ts'
-import { accepts } from '#hack/process/ports.ts'
+import { accepts, freePort } from '#hack/process/ports.ts'
+import { commandsWith, readPage } from '../docs/page.ts'
+import { runPage } from '../docs/shell.ts'
 import {
   clientOf,
   namespacesOf,
@@ -178,6 +180,31 @@ test('CLUSTER-75: an API server that is killed at any moment, of its start, of i
   await world.call('DELETE', '/clusters/mortal')
   await vi.waitFor(async () => expect((await world.call('GET', '/clusters/mortal')).status).toBe(404), PATIENCE)
   expect(await world.remains(made.uid)).toEqual({ files: 0, keys: 0, processes: 0 })
+})
+
+test('is started and asked for a cluster by the commands of docs/providers.md', async () => {
+  const page = await readPage('docs/providers.md')
+  const port = await freePort()
+  const served = `curl -s http://127.0.0.1:${port}/clusters`
+  await runPage(
+    {
+      ...page,
+      blocks: [
+        {
+          commands: commandsWith(page, 'npm run local-clusters'),
+          way: { how: 'beside', until: served },
+          output: undefined,
+        },
+        {
+          commands: commandsWith(page, 'http://127.0.0.1:8470/clusters'),
+          way: { how: 'here', refused: [], exitCode: 0 },
+          output: undefined,
+        },
+      ],
+    },
+    // A port and processes of its own, which end with it.
+    { programs: [], printed: { '--folder=clusters': `--folder=clusters --temporary --port=${port}`, 8470: `${port}` } },
+  )
 })
 
 test('CLUSTER-74: a life of certificates that may end before the next kubeconfig is there is refused', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bearer, testIssuer } from '../hyperfleet-api/issuer.ts'
-import { serve } from '../hyperfleet-api/support.ts'
+import { openWatch, serve, type TestApi } from '../hyperfleet-api/support.ts'
 
 // API-83
 test('attack: one caller holds so many requests under way that none is left for the others', async () => {
@@ -32,6 +32,83 @@ test('attack: one caller holds so many requests under way that none is left for 
   for (const socket of held) socket.destroy()
   await becomes(busy, 200)
 })
+
+/** A gauge of the API's, in bytes. */
+const held = async ({ metricsUrl }: TestApi, name: string): Promise<number> => {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
+  return Number(new RegExp(`^hyperfleet_api_${name}_bytes(?:\\{.*\\})? (\\d+)`, 'm').exec(text)?.[1])
+}
+
+const METRICS = { host: '127.0.0.1', port: 0 }
+const MIB = 1024 * 1024
+
+// API-160
+test('attack: streams ask for the same change in other parts each, and read nothing: they hold no more than there is room for, and miss nothing', async () => {
+  const api = await serve({ metrics: METRICS, streamBytes: MIB })
+  const parts = ['id', 'name', 'kind', 'href', 'generation', 'status']
+  const shapes = parts.flatMap((first) => parts.map((second) => [...new Set(['spec', first, second])].join()))
+  const paths = shapes.map((fields) => `/clusters?watch=true&fields=${fields}`)
+  const { id } = await api.cluster('one')
+  const sockets = await Promise.all(paths.map((path) => silentReader(api, path)))
+  const filler = 'x'.repeat(900_000)
+  for (let n = 0; n < 2; n += 1) await api.call('PATCH', `/clusters/${id}`, { spec: { n, filler } })
+  // The change has been handed to streams when one that reads has it.
+  const reader = await openWatch(api, '/clusters?watch=true&fields=generation&resourceVersion=0')
+  await reader.until(({ object }) => object.generation === 3)
+  for (const name of ['live', 'stream']) expect(await held(api, name)).toBeLessThanOrEqual(MIB + 1_000)
+  for (const socket of sockets) {
+    const versions: string[] = []
+    socket.setEncoding('utf8')
+    let received = ''
+    for await (const chunk of socket) {
+      received += chunk
+      versions.splice(0, Infinity, ...(received.match(/"n":\d/g) ?? []))
+      if (versions.length === 2) break
+    }
+    expect(versions).toEqual(['"n":0', '"n":1'])
+  }
+  reader.close()
+  await vi.waitFor(async () => expect([await held(api, 'live'), await held(api, 'stream')]).toEqual([0, 0]))
+}, 120_000)
+
+// API-161
+test('attack: bodies that do not come take the memory, or the turn, of others', async () => {
+  const issuer = await testIssuer()
+  const api = await serve({ issuers: [issuer.settings], metrics: METRICS })
+  const headersOf = async (sub: string) => bearer(await issuer.token({ sub, roles: ['editor'] }))
+  const [busy, other] = [await headersOf('busy'), await headersOf('other')]
+  const sockets = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const socket = await open(api)
+      socket.write(
+        `POST /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nAuthorization: ${busy.authorization}\r\nContent-Length: ${MIB}\r\n\r\n{`,
+      )
+      return socket
+    }),
+  )
+  await vi.waitFor(async () => expect(await held(api, 'body')).toBe(2 * MIB))
+  const large = { name: 'large', spec: { filler: 'x'.repeat(900_000) } }
+  expect((await api.call('POST', '/clusters', large, other)).status).toBe(201)
+  for (const socket of sockets) socket.destroy()
+  await vi.waitFor(async () => expect(await held(api, 'body')).toBe(0))
+  expect((await api.call('POST', '/clusters', { ...large, name: 'second' }, busy)).status).toBe(201)
+}, 60_000)
+
+const open = async (api: TestApi): Promise<Socket> => {
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+/** A watch that was let in, and of which nothing is read. */
+const silentReader = async (api: TestApi, path: string): Promise<Socket> => {
+  const socket = await open(api)
+  socket.write(`GET /api/hyperfleet/v1${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  await once(socket, 'readable')
+  return socket
+}
 
 // API-84
 test('attack: a request of a megabyte that is wrong all over is answered with as much and more', async () => {

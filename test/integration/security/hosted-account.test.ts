@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
@@ -134,6 +135,22 @@ test('attack: writes Secrets of other names, takes away what an administrator pu
   await kubectl('delete', 'networkpolicy', own.name, AS)
 })
 
+/** By which the pool closed the namespace. */
+const POOLS_OWN = ['muster-default-deny', 'muster-jobs']
+
+// POOL-86, CLUSTER-78
+test('attack: opens the network of the pods beside its cluster, by deleting what its pool closed it with, by widening it, or by taking it for its own', async () => {
+  const ofThePool = 'is of the ClusterPool'
+  for (const policy of POOLS_OWN) {
+    await expect(kubectl('delete', 'networkpolicy', policy, AS)).rejects.toThrow(ofThePool)
+    await expect(make(policyOfPods({ name: policy }, { egress: [{}] }))).rejects.toThrow(ofThePool)
+    await expect(kubectl('label', 'networkpolicy', policy, `${POOL_LABELS.uid}-`, AS)).rejects.toThrow(ofThePool)
+  }
+  await expect(kubectl('delete', 'networkpolicies', '--all', AS)).rejects.toThrow()
+  const left = await kubectl('get', 'networkpolicies', '-o', 'jsonpath={.items[*].metadata.name}')
+  expect(left.split(' ').toSorted()).toEqual(POOLS_OWN)
+})
+
 const role = (rules: readonly object[]) => ({
   apiVersion: `${RBAC}/v1`,
   kind: 'Role',
@@ -215,10 +232,10 @@ test('makes what its task makes', async () => {
   for (const secret of ['pki', 'admin-kubeconfig']) await kubectl('delete', 'secret', `${name}-${secret}`, AS)
 })
 
-/** As a person runs it, from the page. @returns what it says */
-const upgrade = async (): Promise<string> => {
+/** As a person runs it, from the page. @param has a text of the commands @returns what it says */
+const upgrade = async (has: string): Promise<string> => {
   const { blocks } = await readPage('docs/upgrade.md')
-  const commands = blocks.map((block) => block.commands).find((text) => text.includes(LEVEL))
+  const commands = blocks.map((block) => block.commands).find((text) => text.includes(has))
   const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   const env = { ...process.env, KUBECONFIG: pools.cluster.kubeconfig, PATH: `${binaries}:${process.env.PATH}` }
   const { stderr } = await promisify(execFile)('bash', ['-euc', commands ?? 'exit 1'], { cwd: REPOSITORY, env })
@@ -230,8 +247,16 @@ test('a namespace of an earlier release gets its level by the commands of the pa
   await pools.cluster.kubectl('label', 'namespace', place, `${LEVEL}-`)
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'former' } }
   await make({ ...pod, spec: { hostNetwork: true, containers: [{ name: 'c', image: 'any' }] } }, 'admin')
-  expect(await upgrade()).toMatch(/existing pods in namespace "hosted-\w+" violate.*\n.*former/)
+  expect(await upgrade(LEVEL)).toMatch(/existing pods in namespace "hosted-\w+" violate.*\n.*former/)
   const level = await pools.cluster.kubectl('get', 'namespace', place, '-L', LEVEL, '--no-headers')
   expect(level).toContain('restricted')
   expect(await kubectl('get', 'pods', '-o', 'name')).toContain('former')
+})
+
+// POOL-86
+test('namespaces of an earlier release are closed by the commands of the page, and its account leaves that alone', async () => {
+  await kubectl('delete', 'networkpolicy', ...POOLS_OWN)
+  await upgrade('beside/network.yaml')
+  for (const policy of POOLS_OWN)
+    await expect(kubectl('delete', 'networkpolicy', policy, AS)).rejects.toThrow('is of the ClusterPool')
 })

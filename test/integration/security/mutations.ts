@@ -4,6 +4,7 @@ import type { Any, Edit, Mutation } from './mutation.ts'
 import { OPEN_TRAFFIC_MUTATIONS } from './open-traffic-mutations.ts'
 import { POLICY_MUTATIONS } from './policy-mutations.ts'
 import { RIGHTS_MUTATIONS } from './rights-mutations.ts'
+import { TRAFFIC_MUTATIONS } from './traffic-mutations.ts'
 
 const NAMESPACE = 'hyperfleet-system'
 const RBAC = 'rbac.authorization.k8s.io'
@@ -99,6 +100,13 @@ const WORKLOADS: readonly Mutation[] = [
       {
         kind: 'Namespace',
         create: { metadata: { name: 'weak', labels: { 'hive.openshift.io/clusterpool-uid': 'of-a-pool' } } },
+      },
+      {
+        kind: 'NetworkPolicy',
+        create: {
+          metadata: { name: 'closed', namespace: 'weak' },
+          spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+        },
       },
     ],
   },
@@ -220,46 +228,6 @@ const WORKLOADS: readonly Mutation[] = [
   },
 ]
 
-const TRAFFIC: readonly Mutation[] = [
-  {
-    title: 'traffic that nothing denies',
-    reports: ['default-deny'],
-    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', change: 'delete' }],
-  },
-  {
-    title: 'traffic that nothing denies where tasks run pods',
-    reports: ['default-deny'],
-    edits: [{ kind: 'NetworkPolicy', name: 'default-deny', namespace: 'hyperfleet-work', change: 'delete' }],
-  },
-  {
-    title: 'a policy that lets everybody in',
-    reports: ['open-traffic'],
-    edits: [
-      {
-        kind: 'NetworkPolicy',
-        create: {
-          metadata: { name: 'weak', namespace: NAMESPACE },
-          spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{}] },
-        },
-      },
-    ],
-  },
-  {
-    title: 'a way out to every address',
-    reports: ['open-traffic'],
-    edits: [
-      {
-        kind: 'NetworkPolicy',
-        name: 'hyperfleet-api-callers',
-        change: (object) => ({
-          ...object,
-          spec: { ...object.spec, egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] },
-        }),
-      },
-    ],
-  },
-]
-
 const PROJECTS: readonly Mutation[] = [
   {
     title: 'a project whose committers may make every kind',
@@ -299,6 +267,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...WORKLOADS,
   ...FLAG_MUTATIONS,
   ...OPEN_TRAFFIC_MUTATIONS,
-  ...TRAFFIC,
+  ...TRAFFIC_MUTATIONS,
   ...PROJECTS,
 ]

@@ -3,11 +3,14 @@
  * which hand out the rights of providers: on a real API server with the default install, the delivered providers and the example, and pools at
  * work as their delivered account. docs/security.md.
  */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { NAMESPACE, TASK_ACCOUNTS_NAMESPACE } from '#cmd/security/model.ts'
+import { NAMESPACE, TASK_ACCOUNTS_NAMESPACE, WORK_NAMESPACE } from '#cmd/security/model.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
 
@@ -119,6 +122,26 @@ test('attack: who has taken over the manager of pools lets themselves in as a pr
   for (const subject of [own, '--group=system:authenticated', '--user=mallory'])
     await expect(bind(beside, subject)).rejects.toThrow('pools let in accounts of tasks alone')
   await bind(beside, account)
+})
+
+// POOL-88
+test('attack: who has taken over the manager of pools opens a way to the pods of Muster or of others, or out of those beside a cluster', async () => {
+  const open = async (place: string, name: string) => {
+    const file = join(await temporaryFolder('policy'), 'policy.json')
+    const metadata = { name, namespace: place }
+    const spec = { podSelector: {}, policyTypes: ['Ingress', 'Egress'], ingress: [{}], egress: [{}] }
+    await writeFile(file, JSON.stringify({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec }))
+    return pools.cluster.kubectl('create', `--filename=${file}`, `--as=${POOLS}`, '--dry-run=server')
+  }
+  for (const place of [NAMESPACE, WORK_NAMESPACE, 'kube-system', ANOTHER])
+    for (const name of ['mine', 'muster-jobs'])
+      await expect(open(place, name)).rejects.toThrow('pools write NetworkPolicies in the namespaces of their clusters')
+  const beside = places.get('hosted') ?? ''
+  await expect(open(beside, 'mine')).rejects.toThrow('muster-default-deny and muster-jobs alone')
+  await expect(open(beside, 'muster-jobs')).rejects.toThrow('already exists')
+  const own = ['networkpolicy', 'muster-jobs', `--namespace=${beside}`, `--as=${POOLS}`]
+  await expect(pools.cluster.kubectl('delete', ...own)).rejects.toThrow('forbidden')
+  await expect(pools.cluster.kubectl('patch', ...own, '--patch={"spec":{"egress":[{}]}}')).rejects.toThrow('forbidden')
 })
 
 // POOL-85

@@ -244,6 +244,7 @@ export const aNamespace = (name: string, at = 0): PoolNamespace => ({
   terminating: false,
   isOfEarlierPool: false,
   isUsed: false,
+  wasUsed: false,
   admins: undefined,
   providerBindings: [],
 })

@@ -41,6 +41,7 @@ export const explainOperations = (service: Service, place: Collection): Operatio
         const children =
           place.entity.children.length === 0 ? [] : await readChildSummaries(service.database, id, MAX_CHILDREN)
         const groups = status.awaited_groups ?? []
+        const isUndecided = place.entity.requiredAdapters === 'undecided'
         const last = await readLastPulse(kysely, id)
         const discarded = await readDiscarded(kysely, id)
         return {
@@ -53,7 +54,7 @@ export const explainOperations = (service: Service, place: Collection): Operatio
             generation,
             phase: status.phase,
             ...(deleted_time !== undefined && { deleted_time }),
-            waits_for: describeWaits(resource, adapters, groups, children),
+            waits_for: describeWaits(resource, isUndecided, adapters, groups, children),
             adapters,
             discarded,
             remaining: deleted_time === undefined ? [] : adapters.flatMap(listRemaining),
@@ -81,12 +82,15 @@ const explainSilence = async (
 }
 
 const describeWaits = (
-  { deleted_time, status }: Resource,
+  { deleted_time, status, kind }: Resource,
+  isUndecided: boolean,
   adapters: readonly AdapterExplanation[],
   groups: readonly string[],
   children: readonly ChildSummary[],
 ): string[] => {
   const awaited = adapters.filter(({ awaited }) => awaited).map(({ adapter, why }) => `adapter ${adapter}: ${why}`)
+  if (deleted_time === undefined && isUndecided)
+    return [`required_adapters of ${kind}, which is undecided: name there the adapters that must report`, ...awaited]
   if (deleted_time === undefined)
     return awaited.length === 0 && status.phase === 'NotReady' ? ['the first report of an adapter'] : awaited
   return [

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
-import type { Sink } from '../../feed/watch.ts'
+import type { Sink } from '../../feed/sink.ts'
 import { projectDocument } from '../../feed/watch-message.ts'
 import { type Projection, parseFields } from '../../model/projection.ts'
 import { parseSearch } from '../../search/parse-search.ts'
@@ -94,7 +94,7 @@ const writeWhole = (
 ): Promise<void> =>
   writeItems(
     projectPortions(
-      readPortions(database, list, (bytes) => room.take(bytes, sink.signal), inTurn),
+      readPortions(database, list, (bytes) => room.take(bytes, sink), inTurn),
       projection,
     ),
     sink,

@@ -13,7 +13,7 @@ import type { CollectionScope } from './list-resources.ts'
 
 /** A stream of what changes, from a page or from where a reader was. @throws Problem */
 export const watchResources = async (
-  { database, feed, room, stopping }: Service,
+  { database, feed, room, live, stopping }: Service,
   scope: CollectionScope & { readonly kind: string },
   query: Static<typeof ListQuery>,
   lastEventId: string | string[] | undefined,
@@ -43,7 +43,7 @@ export const watchResources = async (
     mediaType: 'text/event-stream',
     stream: async (sink) => {
       const reason =
-        (await watch({ database, feed, room }, subscription, from, sink)) ?? findEndReason(stopping, signal)
+        (await watch({ database, feed, room, live }, subscription, from, sink)) ?? findEndReason(stopping, signal)
       if (reason !== undefined) sink.write(formatMessage('end', undefined, JSON.stringify({ reason })))
     },
   }

@@ -1,6 +1,6 @@
 import type { Condition, Resource } from '../resource.ts'
 import type { ConditionValue } from './condition-value.ts'
-import { formatReporters, oldestReportTime, type RequiredReports } from './counted-reports.ts'
+import { formatReporters, oldestReportTime, type RequiredReports, UNDECIDED } from './counted-reports.ts'
 
 /**
  * `Available` (`LastKnownReconciled` under the Go service's name): it runs, at some generation; the last known good
@@ -52,9 +52,10 @@ export const agreedGeneration = ({ counted, isComplete }: RequiredReports): numb
 }
 
 const explainFalse = (
-  { counted, isComplete }: RequiredReports,
+  { counted, isDecided, isComplete }: RequiredReports,
   tracked: number,
 ): Pick<ConditionValue, 'reason' | 'message'> => {
+  if (!isDecided) return UNDECIDED
   if (!isComplete)
     return { reason: 'AdaptersMissingReports', message: 'Required adapters have not yet reported status' }
   const failing = counted.filter(({ available }) => available === 'False')

@@ -41,7 +41,7 @@ export const compileConditions = (config: EntityConfig): ComputedCondition[] => 
 
 const isReserved = ({ required_adapters = [] }: EntityConfig, type: string): boolean =>
   RESERVED.includes(type) ||
-  (required_adapters === 'reporting'
+  (typeof required_adapters === 'string'
     ? type.endsWith(adapterConditionType(''))
     : required_adapters.some((adapter) => adapterConditionType(adapter) === type))
 

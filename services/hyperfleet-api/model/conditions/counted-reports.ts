@@ -25,13 +25,15 @@ export interface RequiredReports {
   readonly required: readonly string[]
   /** Rows of these that count. */
   readonly counted: readonly CountedReport[]
+  /** Whether it is said which must report; nothing is ready before (API-160). */
+  readonly isDecided: boolean
   /** Whether there are adapters that must report and each has a row that counts. */
   readonly isComplete: boolean
 }
 
 /**
  * With `reporting`, the adapters that must report are those whose report counts (API-18): one that has only said Unknown
- * changes nothing, as everywhere.
+ * changes nothing, as everywhere. While it is `undecided` these are shown, and are never complete.
  */
 export const collectRequired = (
   rows: readonly AdapterStatus[],
@@ -39,10 +41,19 @@ export const collectRequired = (
   generation: number,
 ): RequiredReports => {
   const byAdapter = countReports(rows, generation)
-  const names = (required === 'reporting' ? [...byAdapter.keys()] : [...required]).sort()
+  const names = (typeof required === 'string' ? [...byAdapter.keys()] : [...required]).sort()
   const counted = names.flatMap((name) => byAdapter.get(name) ?? [])
-  return { required: names, counted, isComplete: names.length > 0 && counted.length === names.length }
+  const isDecided = required !== 'undecided'
+  const isComplete = isDecided && names.length > 0 && counted.length === names.length
+  return { required: names, counted, isDecided, isComplete }
 }
+
+/** What is said of a resource whose kind is `undecided`. */
+export const UNDECIDED = {
+  reason: 'RequiredAdaptersUndecided',
+  message:
+    'required_adapters of this kind is undecided, so nothing is Ready: name there the adapters whose reports it waits for',
+} as const
 
 /** When the oldest of these was observed; undefined when there is none. */
 export const oldestReportTime = (rows: readonly CountedReport[]): Timestamp | undefined =>

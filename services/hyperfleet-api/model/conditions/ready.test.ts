@@ -86,6 +86,15 @@ describe('Ready at generation 2 is', () => {
       'True@2',
       'ReconciledAll',
     ],
+    ['False with `undecided` and no report', [], 'undecided', 'False@2', 'RequiredAdaptersUndecided'],
+    // API-160
+    [
+      'False with `undecided` though all that did report agree',
+      [row('dns', 'True', 2)],
+      'undecided',
+      'False@2',
+      'RequiredAdaptersUndecided',
+    ],
     [
       'False with `reporting` when one says False',
       both('True', 'False'),

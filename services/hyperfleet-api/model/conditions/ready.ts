@@ -1,13 +1,16 @@
 import { awaitedAdapters } from '../deletion-gate.ts'
 import type { AggregationInput } from './aggregation-input.ts'
 import type { ConditionValue } from './condition-value.ts'
-import { formatAdapters, oldestReportTime, type RequiredReports } from './counted-reports.ts'
+import { formatAdapters, oldestReportTime, type RequiredReports, UNDECIDED } from './counted-reports.ts'
 
 /**
  * `Ready` (`Reconciled` under the Go service's name): every required adapter says True of the current generation. It always
  * speaks of the current generation, so a spec change makes it False at once. API-14, API-15.
  */
-export const decideReady = (input: AggregationInput, { required, counted }: RequiredReports): ConditionValue => {
+export const decideReady = (
+  input: AggregationInput,
+  { required, counted, isDecided }: RequiredReports,
+): ConditionValue => {
   const { generation, deleted_time, updated_time, created_time = updated_time } = input.resource
   const current = counted.filter(({ row }) => row.observed_generation === generation)
   const verdict = {
@@ -16,6 +19,7 @@ export const decideReady = (input: AggregationInput, { required, counted }: Requ
   }
   if (deleted_time !== undefined)
     return { ...verdict, status: 'False', reason: 'Deleting', message: describeAwaited(input) }
+  if (!isDecided) return { ...verdict, status: 'False', ...UNDECIDED }
   if (required.length === 0)
     return { ...verdict, status: 'False', reason: 'ReconciledMissingAdapters', message: 'No adapter has reported yet' }
   const agreeing = current.filter(({ available }) => available === 'True').map(({ row }) => row.adapter)

@@ -18,6 +18,18 @@ describe('required_adapters', () => {
     expect(requiredIsDone(objects)).toEqual([])
   })
 
+  // Journey 3: the first adapter that reports must not make a cluster Ready where it matters.
+  test.each(['stage', 'prod'])('of %s are named or undecided, never whatever reports first', async (overlay) => {
+    const found = (await build(`kustomize/overlays/${overlay}`)).filter(({ metadata }) =>
+      metadata.name.startsWith('hyperfleet-kinds'),
+    ) as unknown as readonly (Manifest & { readonly data: { readonly 'kinds.yaml': string } })[]
+    const texts = found.map(({ data }) => data['kinds.yaml'])
+    expect(texts.join('').match(/required_adapters: .*/g)).toEqual([
+      expect.stringMatching(/undecided|\[.+\]/),
+      expect.stringMatching(/undecided|\[.+\]/),
+    ])
+  })
+
   test('without kinds, or with kinds that the API does not read, are told', () => {
     expect(requiredIsDone([API])).toMatchInlineSnapshot(`
       [
@@ -42,6 +54,7 @@ describe('required_adapters', () => {
         "AdapterTask/net: add net to required_adapters of Cluster, or say muster.dev/not-required",
       ]
     `)
+    expect(problems('undecided', [task('dns')])).toEqual(problems('reporting', [task('dns')]))
     expect(problems('reporting', [task('dns'), task('net')])).toMatchInlineSnapshot(`
       [
         "ConfigMap/hyperfleet-kinds-1: Cluster: write required_adapters: [dns, net]",
@@ -58,11 +71,12 @@ describe('required_adapters', () => {
     const optional = task('net', { 'muster.dev/not-required': 'it only counts' })
     expect(problems(['dns'], [task('dns'), optional])).toEqual([])
     expect(problems('reporting', [optional])).toEqual([])
+    expect(problems('undecided', [])).toEqual([])
     expect(requiredIsDone([kinds(['dns', 'gone']), API, MANAGER, task('dns')])).toEqual([])
   })
 })
 
-const kinds = (required: 'reporting' | readonly string[]): Manifest & { readonly data: object } => ({
+const kinds = (required: 'reporting' | 'undecided' | readonly string[]): Manifest & { readonly data: object } => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'hyperfleet-kinds-1' },
@@ -90,5 +104,5 @@ const task = (adapter: string, annotations = {}, resourceType = 'clusters'): Man
   spec: { adapter: { name: adapter }, resourceType },
 })
 
-const problems = (required: 'reporting' | readonly string[], tasks: readonly Manifest[]) =>
+const problems = (required: 'reporting' | 'undecided' | readonly string[], tasks: readonly Manifest[]) =>
   requiredIsDone([kinds(required), API, ...tasks])

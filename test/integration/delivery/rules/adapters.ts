@@ -10,7 +10,7 @@ interface Kinds extends Manifest {
 interface Entity {
   readonly kind: string
   readonly plural: string
-  readonly required_adapters?: 'reporting' | readonly string[]
+  readonly required_adapters?: 'reporting' | 'undecided' | readonly string[]
 }
 
 interface Task extends Manifest {
@@ -79,7 +79,7 @@ const compare = (
   const { kind, plural, required_adapters: required = [] } = entity
   const tasks = all.filter(({ spec }) => spec.resourceType === plural)
   const meant = tasks.filter(({ metadata }) => metadata.annotations?.[NOT_REQUIRED_ANNOTATION] === undefined)
-  if (required === 'reporting') {
+  if (typeof required === 'string') {
     const list = meant.map(adapterOf).join(', ')
     return meant.length === 0 ? [] : [`${nameOf(kinds)}: ${kind}: write required_adapters: [${list}]`]
   }
