@@ -2,7 +2,7 @@ import type { Bench, BenchContext } from '../definition.ts'
 import { upTo } from '../in-parallel.ts'
 import { median, percentile } from '../measure/statistics.ts'
 import type { Figure } from '../report/row.ts'
-import { claim, fill, hibernate, remove, removeLab, untilReady } from './pool.ts'
+import { claim, fill, hibernate, remove, removeLab, resize, untilReady } from './pool.ts'
 import { type RunningUp, startUp, timeOnce } from './up.ts'
 
 /** As many as the quota of the service that `npm run up` starts. */
@@ -24,7 +24,8 @@ export const clusters: Bench = {
     say('npm run up')
     await using up = await startUp()
     await removeLab(up.server)
-    const figures = [...(await alone(up, context)), ...(await atOnce(up, context)), ...(await claims(up, context))]
+    const figures: Figure[] = []
+    for (const part of [alone, beside, atOnce, claims]) figures.push(...(await part(up, context)))
     return [
       {
         name: 'npm run up -- --once',
@@ -37,15 +38,42 @@ export const clusters: Bench = {
   },
 }
 
-const alone = async ({ server }: RunningUp, { say, sized }: BenchContext): Promise<readonly Figure[]> => {
+const alone = async ({ server, memory }: RunningUp, { say, sized }: BenchContext): Promise<readonly Figure[]> => {
   const took: number[] = []
+  const memories: number[] = []
   for (const round of upTo(sized(ALONE))) {
     say(`one new cluster, round ${round + 1}`)
     took.push(await fill(server, 1))
+    memories.push(memory().proportional)
     await remove(server)
   }
   return [
     { name: 'a new cluster until it runs', unit: 'ms', value: median(took), target: { of: 'value', atMost: 10_000 } },
+    {
+      name: 'memory of a cluster that is alone, with all of the programs’ text',
+      unit: 'MiB',
+      value: median(memories),
+      target: { of: 'value', atMost: MIB_EACH },
+    },
+  ]
+}
+
+const beside = async ({ server }: RunningUp, { say, sized }: BenchContext): Promise<readonly Figure[]> => {
+  await fill(server, STANDBY)
+  const took: number[] = []
+  for (const round of upTo(sized(ALONE))) {
+    say(`one new cluster beside ${STANDBY} others, round ${round + 1}`)
+    took.push(await resize(server, STANDBY + 1))
+    await resize(server, STANDBY)
+  }
+  await remove(server)
+  return [
+    {
+      name: `a new cluster beside ${STANDBY} others until it runs`,
+      unit: 'ms',
+      value: median(took),
+      target: { of: 'value', atMost: 10_000 },
+    },
   ]
 }
 

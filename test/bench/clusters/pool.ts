@@ -69,6 +69,14 @@ export const fill = async (server: ApiServer, size: number): Promise<number> => 
   return performance.now() - began
 }
 
+/** Milliseconds until the pool has so many running clusters, and no other one. */
+export const resize = async (server: ApiServer, size: number): Promise<number> => {
+  const began = performance.now()
+  await server.request('PATCH', POOL, { spec: { size, runningCount: size } })
+  await untilReady(server, size)
+  return performance.now() - began
+}
+
 /** All of them run, and none is on its way out. */
 export const untilReady = async (server: ApiServer, size: number): Promise<void> => {
   await until(`${size} running clusters`, async () => {
