@@ -36,30 +36,30 @@ const boundName = (text: string): string => {
 
 const nameOf = ({ subject, group }: RoleMapping): string => (group === undefined ? `${subject}` : `group:${group}`)
 
-/** Groups that every user, every account or every account of a namespace is in: tokens of these are made by who edits a namespace. */
+/** Groups that every user, every account or every account of a namespace is in: an editor of a namespace makes tokens of these. */
 const CROWD = /^(system:(authenticated|unauthenticated|serviceaccounts)|\*)$/
 const CROWD_OF_NAMESPACE = /^system:serviceaccounts:/
 
 /** Roles of a group that anyone joins; in a namespace, those that also write. */
-const rolesOfCrowds = (given: readonly RoleMapping[]): Weakness | undefined => {
-  const found = given.find(({ subject, group, roles = [] }) => {
+const rolesOfCrowds = (mapped: readonly RoleMapping[]): Weakness | undefined => {
+  const found = mapped.find(({ subject, group, roles }) => {
     const name = group ?? subject ?? ''
     return CROWD.test(name) || (CROWD_OF_NAMESPACE.test(name) && roles.some((each) => each !== 'reader'))
   })
   if (found === undefined) return undefined
   return {
-    what: `${nameOf(found)} has the roles ${(found.roles ?? []).join(', ')}, and in it is every account that someone may make`,
+    what: `${nameOf(found)} has the roles ${found.roles.join(', ')}, and in it is every account that someone may make`,
     todo: 'name the subjects, or groups that an administrator fills; accounts of tasks stand in --auth-task-accounts',
   }
 }
 
 const boundToAll = (
-  given: readonly RoleMapping[],
+  mapped: readonly RoleMapping[],
   namesOf: (mapping: RoleMapping) => readonly string[] | undefined,
   does: string,
   todo: string,
 ): Weakness | undefined => {
-  const found = given.find((mapping) => namesOf(mapping)?.includes('*'))
+  const found = mapped.find((mapping) => namesOf(mapping)?.includes('*'))
   return found && { what: `${nameOf(found)} ${does}`, todo: `name ${todo}, or how their names begin` }
 }
 
@@ -93,8 +93,8 @@ export const authFlags = {
       mappings('ADAPTER', (names) => ({ roles: [], adapters: names.map(boundName) })),
       '',
     ),
-    (given) =>
-      boundToAll(given, ({ adapters }) => adapters, 'reports for every adapter', 'the adapters that it reports for'),
+    (mapped) =>
+      boundToAll(mapped, ({ adapters }) => adapters, 'reports for every adapter', 'the adapters that it reports for'),
   ),
   authConsumers: weakening(
     flag(
@@ -103,8 +103,8 @@ export const authFlags = {
       mappings('GROUP', (names) => ({ roles: [], consumers: names.map(boundName) })),
       '',
     ),
-    (given) =>
-      boundToAll(given, ({ consumers }) => consumers, 'takes the events of every consumer group', 'its own groups'),
+    (mapped) =>
+      boundToAll(mapped, ({ consumers }) => consumers, 'takes the events of every consumer group', 'its own groups'),
   ),
   authTaskAccounts: flag(
     'NAMESPACES',

@@ -7,12 +7,12 @@ import { natsFileFlags } from '../nats-flags.ts'
 import { authFlags } from './auth-flags.ts'
 
 /** A limit that 0 takes away. @param of what it is one */
-const limit = (of: string, given: Flag<number>): Flag<number> =>
-  weakening(given, (value) =>
+const limit = (of: string, own: Flag<number>): Flag<number> =>
+  weakening(own, (value) =>
     value === 0
       ? {
           what: `nothing limits ${of}`,
-          todo: `leave the flag out, which then means ${given.default}, or write a number`,
+          todo: `leave the flag out, which then means ${own.default}, or write a number`,
         }
       : undefined,
   )

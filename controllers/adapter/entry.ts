@@ -21,8 +21,8 @@ const flags = {
   denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
   adapterEnv: weakening(
     flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
-    (given) => {
-      const secret = given.find((name) => CREDENTIAL.test(name))
+    (variables) => {
+      const secret = variables.find((name) => CREDENTIAL.test(name))
       if (secret === undefined) return undefined
       return {
         what: `tasks may read ${secret}, which is the manager’s own`,

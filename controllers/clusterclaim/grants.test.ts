@@ -33,7 +33,7 @@ const granted = async (of: ClusterDeployment, there: Readonly<Record<string, boo
   await grantSubjects(claim, of, { roles: none, bindings: none } as never, api as never)
   return (roles[0]?.role.rules ?? [])
     .filter(({ resources }) => resources.includes('secrets'))
-    .flatMap(({ resourceNames = [] }) => resourceNames)
+    .flatMap(({ resourceNames }) => resourceNames)
 }
 
 test('CLAIM-6: a cluster that names no Secrets grants none, and one that is named half grants what it names', () => {

@@ -1,5 +1,4 @@
 /** One pass of a pool: observe → plan → carry out. Nothing is remembered between passes but what a cache has not shown yet. */
-import { randomInt } from 'node:crypto'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
@@ -20,6 +19,7 @@ import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { decide } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { type ExecuteContext, patchIfUnchanged } from './execute/context.ts'
+import { randomSuffix } from './execute/random-suffix.ts'
 import { type ActionResult, execute } from './execute.ts'
 import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
@@ -295,10 +295,3 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
   memo.set('pool', memory)
   return memory
 }
-
-/** Letters that make no words and look like nothing else, as Kubernetes' generated names have them. */
-const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
-const SUFFIX_LENGTH = 5
-
-const randomSuffix = (): string =>
-  Array.from({ length: SUFFIX_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')

@@ -27,7 +27,7 @@ test.for([
     }),
     'AdapterInventory/cluster-local-0f3 in hyperfleet-system',
   ],
-] as const)('%s is left of a cluster of the pool', ([_, left, told]) => {
+] as const)('%s is left of a cluster of the pool', ([, left, told]) => {
   expect(leftOverOf('lab', [object('Namespace', 'default'), left])).toEqual([told])
 })
 

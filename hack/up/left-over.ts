@@ -21,10 +21,11 @@ export const leftOverOf = (pool: string, objects: readonly Listed[]): readonly s
   return objects.filter((object) => cluster.test(JSON.stringify(declared(object)))).map(describe)
 }
 
-const declared = ({ status: _, metadata, ...rest }: Listed): object => {
-  const { managedFields: __, ...named } = metadata
-  return { ...rest, metadata: named }
-}
+const declared = (object: Listed): object => ({
+  ...object,
+  status: undefined,
+  metadata: { ...object.metadata, managedFields: undefined },
+})
 
 const describe = ({ kind, metadata: { name, namespace } }: Listed): string =>
   `${kind}/${name}${namespace === undefined ? '' : ` in ${namespace}`}`

@@ -63,8 +63,8 @@ export const optional = <T>(value: string, help: string, parse: Parse<T>): Flag<
 })
 
 /** The same flag, some values of which weaken what holds an install: said beside its meaning, and reported by `muster security check`. */
-export const weakening = <T>(given: Flag<T>, weakness: (value: T) => Weakness | undefined): Flag<T> => ({
-  ...given,
+export const weakening = <T>(flag: Flag<T>, weakness: (value: T) => Weakness | undefined): Flag<T> => ({
+  ...flag,
   weakness,
 })
 

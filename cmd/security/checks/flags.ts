@@ -26,10 +26,10 @@ const LINE_OF: Readonly<Record<string, Line>> = {
 
 /** What the program would not start with is no weakness. */
 const weaknessOf = (flag: Flag<unknown>, container: Container, name: string): Weakness | undefined => {
-  const given = settingOf(container, name)
-  if (given === undefined) return undefined
+  const setting = settingOf(container, name)
+  if (setting === undefined) return undefined
   try {
-    return flag.weakness?.(flag.read(given, spelled(name)))
+    return flag.weakness?.(flag.read(setting, spelled(name)))
   } catch {
     return undefined
   }

@@ -93,8 +93,8 @@ export const openTrafficCheck = defineCheck(
           .filter((rule) => !isOfDevices(policy, rule))
           .filter((rule) => own?.spec[direction]?.some((each) => isDeepStrictEqual(each, rule)) !== true)
         const wide = rules.filter(isAnywhere)
-        const told = wide.length === 0 && areAnywhere(rules) ? rules : wide
-        return told.map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`)
+        const named = wide.length === 0 && areAnywhere(rules) ? rules : wide
+        return named.map((rule) => `${direction} ${direction === 'ingress' ? 'from' : 'to'} anywhere, ${portsOf(rule)}`)
       })
       const where = nameOf('NetworkPolicy', metadata)
       return open.map((what) => ({

@@ -37,9 +37,9 @@ const serverThatSays = async (error: string) => {
 // AGENT-19
 test('an agent that a busy server did not hear in time connects again; one that is refused does not', async () => {
   using busy = await serverThatSays('Authentication Timeout')
-  const connection = await connectAgent(busy.options, AbortSignal.timeout(20_000))
+  const connection = await connectAgent(busy.options, new AbortController().signal)
   await connection.close()
   expect(busy.count()).toBe(2)
   using strict = await serverThatSays('Authorization Violation')
-  await expect(connectAgent(strict.options, AbortSignal.timeout(20_000))).rejects.toThrow(RefusedError)
+  await expect(connectAgent(strict.options, new AbortController().signal)).rejects.toThrow(RefusedError)
 })

@@ -72,10 +72,10 @@ test.each([
         for (const settings of Object.values(BUCKETS)) await ensureBucket(place, settings, silent)
         const { streams } = managers[other]
         const room = (await Array.fromAsync(streams.list())).map(({ config }) => config.max_bytes)
-        expect(room.toSorted()).toEqual(
+        expect(room.toSorted((a, b) => a - b)).toEqual(
           Object.values(BUCKETS)
             .map(({ maxBytes }) => maxBytes)
-            .toSorted(),
+            .toSorted((a, b) => a - b),
         )
       } else {
         const files = { credentials: await world.seedOf(other), ca: await world.ca() }
