@@ -95,3 +95,23 @@ test('a change costs its bytes once for all streams that look alike, and once fo
   live.writer(reader().sink).write(change, 'added', subscriptionOf('spec'))
   expect(live.bytesInUse - (sizes.at(-1) ?? 0)).toBeGreaterThan(1_000)
 })
+
+// API-162: a character is up to three bytes.
+test('documents in other scripts than Latin are held to the same bound', () => {
+  const live = createLiveMessages(SIZE)
+  const change = { ...changeOf(1, 0), document: JSON.stringify({ id: '1', spec: { note: '語'.repeat(9_000) } }) }
+  live.writer(reader().sink).write(changeOf(0, 9_000), 'added', subscriptionOf(undefined))
+  live.writer(reader().sink).write(change, 'added', subscriptionOf(undefined))
+  expect(live.bytesInUse).toBeLessThanOrEqual(SIZE + 300)
+})
+
+test('attack: one caller asks for the same change in other parts by many streams, and others have no room for what comes', () => {
+  const live = createLiveMessages(SIZE)
+  const change = changeOf(1, 1_000)
+  const ofGreedy = { ...reader().sink, caller: 'greedy' }
+  for (let n = 0; n < 50; n += 1) live.writer(ofGreedy).write(change, 'added', subscriptionOf(`spec${',id'.repeat(n)}`))
+  const { sink } = reader()
+  expect(
+    live.writer({ ...sink, caller: 'other' }).write(changeOf(2, 5_000), 'added', subscriptionOf(undefined)),
+  ).toBeDefined()
+})

@@ -1,0 +1,172 @@
+/** Ways around the devices of a namespace (FLEET-110), on an API server with the install as it is shipped. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+
+const ARGO = '--as=system:serviceaccount:argocd:argocd-application-controller'
+const EDITOR = '--as=author'
+const TASK = '--as=system:serviceaccount:hyperfleet-tasks:namespaces'
+
+let cluster: OwnControlPlane
+
+beforeAll(async () => {
+  cluster = await startControlPlane({ crds: false })
+  await cluster.kubectl('apply', '--server-side', '-f', 'manifests/install.yaml')
+  await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
+  const bind = (name: string, role: string, user: string) =>
+    cluster.kubectl('create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--user=${user}`)
+  await bind('argo', 'cluster-admin', 'system:serviceaccount:argocd:argocd-application-controller')
+  await bind('author', 'muster-fleet-editor', 'author')
+  await cluster.kubectl(
+    'create',
+    'clusterrole',
+    'task',
+    '--verb=get,list,create,patch,delete',
+    '--resource=namespaces,deployments.fleet.nationtech.io',
+  )
+  await bind('task', 'task', 'system:serviceaccount:hyperfleet-tasks:namespaces')
+  await cluster.kubectl('create', 'namespace', 'lyon')
+  await devices('site=lyon')
+  await vi.waitFor(async () => expect(await apply(deployment('lyon', {}))).toContain('has only devices with'), {
+    timeout: 60_000,
+  })
+}, 240_000)
+
+afterAll(() => cluster?.stop())
+
+const devices = (value: string) =>
+  cluster.kubectl('annotate', '--overwrite', 'namespace', 'lyon', `fleet.nationtech.io/devices=${value}`)
+
+const deployment = (namespace: string, targetSelector: object, more: object = {}) => ({
+  apiVersion: 'fleet.nationtech.io/v1alpha1',
+  kind: 'Deployment',
+  metadata: { name: 'program', namespace },
+  spec: { targetSelector, score: { type: 'Process', data: { command: ['true'] } }, ...more },
+})
+
+const apply = async (object: object, by: string = EDITOR): Promise<string> => {
+  const file = join(await temporaryFolder('object'), 'object.json')
+  await writeFile(file, JSON.stringify(object))
+  return cluster
+    .kubectl('apply', '--server-side', '--force-conflicts', `--filename=${file}`, by)
+    .then(() => 'allowed')
+    .catch((error: Error) => error.message.replace(/^.*denied request: /s, ''))
+}
+
+const remove = (namespace = 'lyon') => cluster.kubectl('delete', 'fleetdep', '--all', '-n', namespace)
+
+// FLEET-31: an expression and tolerations are of the selection.
+test.each([
+  ['takes its expression away', { targetExpression: 'device.labels.site == "lyon"' }, {}],
+  [
+    'changes its expression',
+    { targetExpression: 'device.labels.site == "lyon"' },
+    { targetExpression: 'device.labels.site == "paris"' },
+  ],
+  [
+    'bears a taint that it did not',
+    {},
+    { tolerations: [{ key: 'site', operator: 'Equal', value: 'paris', effect: 'NoExecute' }] },
+  ],
+])(
+  'attack: a Deployment from before %s, and reaches more devices',
+  async (_, before, after) => {
+    await devices('*')
+    await vi.waitFor(async () => expect(await apply(deployment('lyon', {}, before))).toBe('allowed'), {
+      timeout: 30_000,
+    })
+    await devices('site=lyon')
+    await vi.waitFor(
+      async () =>
+        expect(await apply(deployment('lyon', { matchLabels: { site: 'paris' } }, before))).toContain(
+          'has only devices',
+        ),
+      { timeout: 30_000 },
+    )
+    const answer = await apply(deployment('lyon', {}, after))
+    await remove()
+    expect(answer).toContain('has only devices with')
+  },
+  90_000,
+)
+
+test('attack: a commit labels a device of another site as one of the namespace', async () => {
+  await cluster.kubectl('create', '-f', await device({ site: 'paris' }))
+  expect(await apply({ ...DEVICE, metadata: { name: 'paris-1', labels: { site: 'lyon' } } }, ARGO)).not.toBe('allowed')
+})
+
+const DEVICE = { apiVersion: 'fleet.nationtech.io/v1alpha1', kind: 'Device', metadata: { name: 'paris-1' }, spec: {} }
+const device = async (labels: object): Promise<string> => {
+  const file = join(await temporaryFolder('device'), 'device.json')
+  await writeFile(file, JSON.stringify({ ...DEVICE, metadata: { ...DEVICE.metadata, labels } }))
+  return file
+}
+
+test('attack: a task makes a namespace that has all devices, or makes one again that had some', async () => {
+  const namespace = (name: string, value: string) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, annotations: { 'fleet.nationtech.io/devices': value } },
+  })
+  const made = await apply(namespace('made-by-task', '*'), TASK)
+  const reached = await vi.waitFor(() => apply(deployment('made-by-task', {}), TASK))
+  expect({ made, reached }).toEqual({
+    made: expect.stringContaining('fleet.nationtech.io/devices'),
+    reached: expect.stringContaining('has no devices'),
+  })
+})
+
+test('attack: a task brings a program to all devices from the namespace default', async () => {
+  expect(await apply(deployment('default', {}), TASK)).not.toBe('allowed')
+})
+
+test('a selection that does not change is not refused for how it is written, and may become narrower', async () => {
+  await devices('*')
+  await vi.waitFor(async () => expect(await apply(deployment('lyon', {}))).toBe('allowed'), { timeout: 30_000 })
+  await devices('site=lyon')
+  await vi.waitFor(
+    async () => expect(await apply(deployment('lyon', { matchLabels: { site: 'paris' } }))).toContain('has only'),
+    { timeout: 30_000 },
+  )
+  const answers = {
+    same: await apply(deployment('lyon', { matchLabels: {} })),
+    narrower: await apply(deployment('lyon', { matchExpressions: [{ key: 'broken', operator: 'DoesNotExist' }] })),
+  }
+  await remove()
+  expect(answers).toEqual({ same: 'allowed', narrower: 'allowed' })
+}, 90_000)
+
+test.each([' * ', '*,site=lyon', 'site=lyon,', ' ', 'site = lyon', 'site', 'site=lyon,site=paris', 'site==lyon'])(
+  'an annotation that no Deployment can meet, %j, is called that',
+  async (value) => {
+    await devices(value)
+    const own = { matchLabels: { site: 'lyon' } }
+    let answer = ''
+    await vi
+      .waitFor(
+        async () => {
+          answer = await apply(deployment('lyon', { matchLabels: { probe: 'x' } }))
+          expect(answer).toContain(value.trim() === '' ? 'has only devices with  ' : `has only devices with ${value}`)
+        },
+        { timeout: 30_000 },
+      )
+      .catch(() => {})
+    const met = await apply(deployment('lyon', own))
+    await remove()
+    expect({ value, met, answer }).toEqual({ value, met, answer: expect.not.stringContaining(': add ') })
+  },
+  60_000,
+)
+
+// ADAPTER-134
+test('a task leaves out what it has given a namespace, as the refusal says', async () => {
+  const metadata = { name: 'given-by-task' }
+  const before = { annotations: { 'fleet.nationtech.io/devices': 'site=lyon' }, labels: { 'muster.dev/x': 'y' } }
+  expect(await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, ...before } }, TASK)).toBe(
+    'allowed',
+  )
+  const answer = await apply({ apiVersion: 'v1', kind: 'Namespace', metadata }, TASK)
+  expect(answer).not.toContain('leave it out of the manifest')
+})
