@@ -92,7 +92,7 @@ export const isForbidden = (error: unknown): error is ApiError => error instance
 
 /** Did admission refuse it, by a policy or a webhook, to a caller that has the right to it? */
 export const isDenied = (error: unknown): error is ApiError =>
-  isForbidden(error) && /ValidatingAdmissionPolicy '|admission webhook "/.test(error.message)
+  isForbidden(error) && /^admission webhook "|is forbidden: ValidatingAdmissionPolicy '/.test(error.message)
 
 /** Was the object written since it was read? (409 Conflict, as opposed to 409 AlreadyExists) */
 export const isConflict = (error: unknown): error is ApiError =>

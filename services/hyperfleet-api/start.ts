@@ -103,6 +103,7 @@ const buildServer = (
       now: () => clock.now(),
     }),
     bodies,
+    bodyPatience: requestTimeouts.request / 3,
     requestTimeouts,
     tls: certificate,
     tracer,

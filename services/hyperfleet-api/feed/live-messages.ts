@@ -1,3 +1,4 @@
+import { SHARE_OF_CALLER } from '../storage/room.ts'
 import type { Change } from './changes.ts'
 import type { Sink } from './sink.ts'
 import { formatChange, type MessageType, type Subscription } from './watch-message.ts'
@@ -24,6 +25,8 @@ export interface LiveWriter {
 /** One for all streams that look alike. */
 interface Message {
   readonly bytes: Buffer
+  /** The caller whose share it is of. */
+  readonly maker: string
   readers: number
 }
 
@@ -31,7 +34,17 @@ interface Message {
 export const createLiveMessages = (size: number): LiveMessages => {
   let bytesInUse = 0
   const messages = new WeakMap<Change, Map<string, Message>>()
-  const fits = (bytes: number): boolean => bytesInUse === 0 || bytesInUse + bytes <= size
+  const inUseBy = new Map<string, number>()
+  const add = (caller: string, bytes: number) => {
+    bytesInUse += bytes
+    const own = (inUseBy.get(caller) ?? 0) + bytes
+    if (own > 0) inUseBy.set(caller, own)
+    else inUseBy.delete(caller)
+  }
+  const fits = (caller: string, bytes: number): boolean => {
+    const own = inUseBy.get(caller) ?? 0
+    return (bytesInUse === 0 || bytesInUse + bytes <= size) && (own === 0 || own + bytes <= size * SHARE_OF_CALLER)
+  }
 
   return {
     get bytesInUse() {
@@ -51,22 +64,23 @@ export const createLiveMessages = (size: number): LiveMessages => {
           const shape = `${type} ${subscription.fields ?? ''}`
           let message = byShape.get(shape)
           // A part of a document is no longer than the document.
-          if (!fits(COST_OF_WAITING + (message === undefined ? change.document.length : 0))) return undefined
+          const bytesMore = message === undefined ? Buffer.byteLength(change.document) : 0
+          if (!fits(sink.caller, COST_OF_WAITING + bytesMore)) return undefined
           if (message === undefined) {
-            message = { bytes: formatChange(change, type, subscription), readers: 0 }
+            message = { bytes: formatChange(change, type, subscription), maker: sink.caller, readers: 0 }
             byShape.set(shape, message)
-            bytesInUse += message.bytes.length
+            add(message.maker, message.bytes.length)
           }
           const { bytes } = message
           const shared = message
           shared.readers += 1
-          bytesInUse += COST_OF_WAITING
+          add(sink.caller, COST_OF_WAITING)
           const giveBack = () => {
             if (!held.delete(giveBack)) return
-            bytesInUse -= COST_OF_WAITING
+            add(sink.caller, -COST_OF_WAITING)
             shared.readers -= 1
             if (shared.readers > 0) return
-            bytesInUse -= bytes.length
+            add(shared.maker, -bytes.length)
             byShape.delete(shape)
           }
           held.add(giveBack)

@@ -50,6 +50,9 @@ export const watch = async (
     for (;;) {
       const reached = await sendChangesSince(cursor, sources, subscription, sink)
       if (typeof reached === 'string') return reached
+      cursor = reached
+      // Its answer came a moment after its last look: a change in between is no one's yet.
+      if (cursor < feed.head) continue
       const { end, toldUpTo } = await sendLive(feed, subscription, writer, sink)
       if (toldUpTo === undefined) return end
       cursor = toldUpTo

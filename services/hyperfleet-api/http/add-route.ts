@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
@@ -10,8 +9,8 @@ import type { Room } from '../storage/room.ts'
 import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import { type AccessControl, type Caller, nameOf } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
+import { takeBodyRoom } from './body-room.ts'
 import { heldUntilClosed } from './held-until-closed.ts'
-import { MAX_BODY_BYTES } from './limits.ts'
 import type { Operation } from './operation.ts'
 import { refuseTags } from './preconditions.ts'
 import { sendResponse } from './response.ts'
@@ -21,6 +20,8 @@ export interface RouteOptions {
   readonly accessControl: AccessControl
   /** For bodies in memory. */
   readonly bodies: Room
+  /** Milliseconds that a request waits for that. */
+  readonly bodyPatience: number
   readonly tracer: Tracer
   /** For tokens, and for waits. */
   readonly clock: Pick<Clock, 'now' | 'sleep'>
@@ -38,7 +39,7 @@ export interface RouteOptions {
 export const addRoute = (
   app: FastifyInstance,
   operation: Operation,
-  { accessControl, bodies, tracer, clock, now, log }: RouteOptions,
+  { accessControl, bodies, bodyPatience, tracer, clock, now, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
   /** A watch or a long poll, which mostly waits; other answers, whole lists too, have a place among the requests under way. */
@@ -57,10 +58,10 @@ export const addRoute = (
       request.caller = await accessControl.authenticate(operation, request.headers)
       request.caller = accessControl.authorize(operation, request.caller, request.headers)
       if (!waits(request)) heldUntilClosed(reply.raw, accessControl.enter(request.caller))
-      const bytes = announcedBytes(request.headers)
-      if (bytes === 0) return
-      const holder = { signal: request.lifetime.signal, caller: nameOf(request.caller, request.ip) }
-      heldUntilClosed(reply.raw, await bodies.take(bytes, holder))
+      // The body of a GET is not read.
+      if (method === 'GET') return
+      const options = { bodies, caller: nameOf(request.caller, request.ip), patience: bodyPatience }
+      request.giveBodyRoomBack = await takeBodyRoom(request.headers, reply.raw, options)
     },
     preValidation: async (request, reply) => {
       const ignored = unknownParameters(request.query as object, query)
@@ -76,6 +77,7 @@ export const addRoute = (
     },
     handler: async (request, reply) => {
       const caller = requireCaller(request)
+      if (operation.lasts) request.giveBodyRoomBack?.()
       if (operation.lasts && caller.expiresAt !== undefined) abortWithToken(request.lifetime, caller.expiresAt, clock)
       const call = {
         parameters: request.params as Record<string, unknown>,
@@ -112,12 +114,6 @@ export const addRoute = (
       writeAuditLog({ operation, parameters, caller, status, problem, requestId: id, remoteAddress: ip }, log)
     },
   })
-}
-
-/** Of a body; the most that it may be where its length is not said. */
-const announcedBytes = (headers: IncomingHttpHeaders): number => {
-  if (headers['transfer-encoding'] !== undefined) return MAX_BODY_BYTES
-  return Math.min(Number(headers['content-length'] ?? 0) || 0, MAX_BODY_BYTES)
 }
 
 /** Most names that an answer repeats, and their longest. */

@@ -13,11 +13,13 @@ declare module 'fastify' {
     problem: Problem | undefined
     /** Id of what the request made. */
     createdId: string | undefined
+    /** Gives back the room of its body, which is given back with the answer in any case. */
+    giveBodyRoomBack: (() => void) | undefined
   }
 }
 
 /** What is kept with a request besides what Fastify knows of it. */
-export const REQUEST_FIELDS = ['lifetime', 'caller', 'problem', 'createdId'] as const
+export const REQUEST_FIELDS = ['lifetime', 'caller', 'problem', 'createdId', 'giveBodyRoomBack'] as const
 
 /** Without the query, which is the caller's own business. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split('?', 1)[0] ?? ''

@@ -39,16 +39,21 @@ export const createTransport = (
     requireHostHeader: false,
     connectionsCheckingInterval: Math.ceil(headers / CHECKS_PER_TIMEOUT),
   }
+  // Behind an answer that has no end, others would wait with all that they hold. Node.js gives the second of two no connection yet.
+  const oneAtATime: RequestListener = (incoming, response) => {
+    if (response.socket === null) incoming.socket.destroy()
+    else handler(incoming, response)
+  }
   const needsCertificate = tls?.ca !== undefined
   const server =
     tls === undefined
-      ? createPlain(options, handler)
+      ? createPlain(options, oneAtATime)
       : createSecure(
           { ...options, ...tls, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
-          handler,
+          oneAtATime,
         )
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node.js would answer 417 without a word, and CONNECT not at all.
-  server.on('checkExpectation', handler)
+  server.on('checkExpectation', oneAtATime)
   server.on('connect', (_request, socket) => {
     server.emit('clientError', Object.assign(new Error('CONNECT'), { code: NO_PROXY }), socket)
   })

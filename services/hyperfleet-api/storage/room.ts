@@ -17,29 +17,50 @@ export interface Room {
   take(bytes: number, holder: RoomHolder): Promise<() => void>
 }
 
-/** What one caller may have of it, unless it is a single piece: others find room beside one that gives nothing back. */
-const SHARE_OF_CALLER = 1 / 4
+/** What one caller may have of such a bound, unless it is a single piece: others find room beside one that gives nothing back. */
+export const SHARE_OF_CALLER = 1 / 4
 
-/** First come, first served: a large portion is not passed by small ones for ever. A caller that has its share lets others pass. */
+interface Turn {
+  readonly bytes: number
+  readonly go: () => void
+}
+
+/**
+ * Callers take turns, and each is served in its own order: a large portion is not passed by small ones for ever, and a caller with many
+ * keeps no other one waiting for all of them. One that has its share lets others pass.
+ */
 export const createRoom = (size: number): Room => {
   let bytesInUse = 0
   const inUseBy = new Map<string, number>()
-  const waiting = new Set<{ readonly bytes: number; readonly caller: string; readonly go: () => void }>()
+  /** By caller, the next one first. */
+  const waiting = new Map<string, Set<Turn>>()
   const add = (caller: string, bytes: number) => {
     bytesInUse += bytes
     const own = (inUseBy.get(caller) ?? 0) + bytes
     if (own > 0) inUseBy.set(caller, own)
     else inUseBy.delete(caller)
   }
-  const admit = () => {
-    for (const next of waiting) {
-      const own = inUseBy.get(next.caller) ?? 0
-      if (own > 0 && own + next.bytes > size * SHARE_OF_CALLER) continue
-      if (bytesInUse > 0 && bytesInUse + next.bytes > size) return
-      waiting.delete(next)
-      add(next.caller, next.bytes)
+  const hasShare = (caller: string, bytes: number): boolean => {
+    const own = inUseBy.get(caller) ?? 0
+    return own > 0 && own + bytes > size * SHARE_OF_CALLER
+  }
+  /** @returns false when none may go on now */
+  const admitOne = (): boolean => {
+    for (const [caller, turns] of waiting) {
+      const [next] = turns
+      if (next === undefined || hasShare(caller, next.bytes)) continue
+      if (bytesInUse > 0 && bytesInUse + next.bytes > size) return false
+      turns.delete(next)
+      waiting.delete(caller)
+      if (turns.size > 0) waiting.set(caller, turns)
+      add(caller, next.bytes)
       next.go()
+      return true
     }
+    return false
+  }
+  const admit = () => {
+    while (admitOne());
   }
   return {
     get bytesInUse() {
@@ -51,22 +72,24 @@ export const createRoom = (size: number): Room => {
           add(caller, -bytes)
           admit()
         }
-        const turn = {
+        const turn: Turn = {
           bytes,
-          caller,
           go: () => {
             signal.removeEventListener('abort', leave)
             resolve(giveBack)
           },
         }
         const leave = () => {
-          waiting.delete(turn)
+          const turns = waiting.get(caller)
+          turns?.delete(turn)
+          if (turns?.size === 0) waiting.delete(caller)
           reject(signal.reason)
           admit()
         }
         if (signal.aborted) return reject(signal.reason)
         signal.addEventListener('abort', leave, { once: true })
-        waiting.add(turn)
+        const turns = waiting.get(caller) ?? new Set()
+        waiting.set(caller, turns.add(turn))
         admit()
       }),
   }

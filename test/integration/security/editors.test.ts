@@ -228,7 +228,7 @@ test('attack: the author of a task has its account change what labels of a names
       expect({ namespace, text, answer }).toEqual({ namespace, text, answer: expect.stringContaining(key) })
     }
   expect(await label('pool-1', 'pod-security.kubernetes.io/enforce=privileged')).toMatchInlineSnapshot(
-    `"an adapter task may not change the label pod-security.kubernetes.io/enforce of a namespace that exists: leave it out of the manifest, or ask an administrator to change it, or to give update on adaptertasks/objects in hyperfleet-system to system:serviceaccount:hyperfleet-tasks:cluster-config"`,
+    `"an adapter task may not change the label pod-security.kubernetes.io/enforce of a namespace: write it as the namespace has it, or nothing where it has none, or ask an administrator to change it, or to give update on adaptertasks/objects in hyperfleet-system to system:serviceaccount:hyperfleet-tasks:cluster-config"`,
   )
   const marks = ['muster.dev/adapter=cluster-config', 'muster.dev/resource-id=1', 'shared.muster.dev/hyperfleet=yes']
   for (const text of [...marks, ...pairs, 'cluster-name=c']) expect(await label('pool-1', text)).toBe('allowed')

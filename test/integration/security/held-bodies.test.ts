@@ -75,7 +75,7 @@ test('attack: requests behind a watch on one connection keep room for as long as
 
 // API-91
 test.each([1, 12])(
-  'attack: %i whole lists on one connection wait for each other, and others of the caller for them',
+  'attack: %i whole lists at once on one connection keep neither room nor others of the caller waiting',
   async (count) => {
     const api = await serve({ metrics: METRICS, streamBytes: MIB })
     for (let n = 0; n < 10; n += 1)
@@ -85,10 +85,11 @@ test.each([1, 12])(
     const text = await answer(socket, 5_000)
     const other = api.call('GET', '/clusters?labels=').then(({ status }) => status)
     expect({
-      answered: text.match(/"total":10}/g)?.length,
+      answered: text.match(/"total":10}/g)?.length ?? 0,
       other: await Promise.race([other, delay(5_000, 'waits')]),
       held: await held(api, 'stream'),
-    }).toEqual({ answered: count, other: 200, held: 0 })
+      // More than one, and the connection ends: no client of ours sends a request before it has the answer to the last.
+    }).toEqual({ answered: count === 1 ? 1 : 0, other: 200, held: 0 })
   },
   60_000,
 )
@@ -139,7 +140,7 @@ test('who waits for room while the server stops is told to try again, not that s
   await stopped
 }, 30_000)
 
-test('who waits for room is not told that it was slow', async () => {
+test('who waits long for room is told so, and not that it was slow', async () => {
   const issuer = await testIssuer()
   // As the defaults, thirty times as fast.
   const api = await serve({
@@ -156,7 +157,7 @@ test('who waits for room is not told that it was slow', async () => {
     for (let n = 0; n < 6; n += 1) (await open(api)).write(`${head} ${MIB}\r\n${await authorization(sub)}\r\n\r\n{`)
   const waiting = await open(api)
   waiting.write(`${head} ${body.length}\r\n${await authorization('other')}\r\n\r\n${body}`)
-  expect((await answer(waiting, 8_000)).split('\r\n')[0]).toContain(' 201 ')
+  expect((await answer(waiting, 8_000)).split('\r\n')[0]).toContain(' 429 ')
 }, 30_000)
 
 // API-161
@@ -168,8 +169,8 @@ test('attack: requests that wait for room on one connection are in memory all th
   const post = `POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   let taken = 0
   for (let n = 0; n < 2_000; n += 1) {
-    if (!socket.write(post)) await Promise.race([once(socket, 'drain'), delay(2_000)])
-    if (socket.writableLength > MIB) break
+    if (!socket.write(post)) await Promise.race([once(socket, 'drain').catch(() => {}), delay(2_000)])
+    if (socket.destroyed || socket.writableLength > MIB) break
     taken = n
   }
   await delay(500)

@@ -290,7 +290,7 @@ describe('the devices of a namespace', () => {
         .then(() => 'allowed')
         .catch((error: Error) => error.message)
     expect(await change({ revisionHistoryLimit: 3 })).toBe('allowed')
-    expect(await change({ targetSelector: { matchLabels: { role: 'till' } } })).toContain('add site=lyon to')
+    expect(await change({ targetSelector: { matchLabels: { site: 'rome' } } })).toContain('add site=lyon to')
     await cluster.kubectl('annotate', '--overwrite', 'namespace', 'all', 'fleet.nationtech.io/devices=*')
   })
 })
