@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
+import { once } from '#lib/once.ts'
 import { createAccessControl } from './http/access-control.ts'
 import { closeServer, listenOn, urlOf } from './http/listen.ts'
 import { openApiDocument } from './http/openapi.ts'
@@ -142,12 +143,4 @@ const serve = async (
     if (shutdownDelay) await service.clock.sleep(shutdownDelay)
   })
   return { healthUrl: probed?.url, metricsUrl: scraped?.url }
-}
-
-const once = (action: () => Promise<void>): (() => Promise<void>) => {
-  let running: Promise<void> | undefined
-  return () => {
-    running ??= action()
-    return running
-  }
 }

@@ -1,4 +1,5 @@
 /** Applies objects that other tasks may have too: ADAPTER-88, ADAPTER-112, ADAPTER-122. */
+import { once } from '#lib/once.ts'
 import { ApiError, isConflict, isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
@@ -129,11 +130,3 @@ const markOf = (object: JsonObject): string | undefined => metadataOf(object).an
 const managersIn = (fields: readonly AppliedField[]): readonly string[] => [
   ...new Set(fields.map(({ manager }) => manager)),
 ]
-
-const once = <T>(read: () => Promise<T>): (() => Promise<T>) => {
-  let reading: Promise<T> | undefined
-  return () => {
-    reading ??= read()
-    return reading
-  }
-}

@@ -1,3 +1,5 @@
+import { once } from '#lib/once.ts'
+
 /** How many requests are under way, and how they are shared among callers. */
 export interface InFlightSettings {
   /** At once, of all callers. */
@@ -26,15 +28,12 @@ export const createInFlightLimit = ({ total, perCaller }: InFlightSettings): InF
       if (own >= Math.min(perCaller, share)) return undefined
       underWay.set(caller, own + 1)
       sum += 1
-      let isUnderWay = true
-      return () => {
-        if (!isUnderWay) return
-        isUnderWay = false
+      return once(() => {
         sum -= 1
         const left = (underWay.get(caller) ?? 1) - 1
         if (left > 0) underWay.set(caller, left)
         else underWay.delete(caller)
-      }
+      })
     },
   }
 }

@@ -1,3 +1,5 @@
+import { once } from '#lib/once.ts'
+
 /** How many streams each caller has open. */
 export interface StreamLimit {
   /** @returns how to give the place back, or undefined when all are taken */
@@ -11,14 +13,11 @@ export const createStreamLimit = (max: number): StreamLimit => {
       const now = opened.get(name) ?? 0
       if (now >= max) return undefined
       opened.set(name, now + 1)
-      let isOpen = true
-      return () => {
-        if (!isOpen) return
-        isOpen = false
+      return once(() => {
         const left = (opened.get(name) ?? 1) - 1
         if (left > 0) opened.set(name, left)
         else opened.delete(name)
-      }
+      })
     },
   }
 }

@@ -1,4 +1,4 @@
-import { SHARE_OF_CALLER } from '../storage/room.ts'
+import { SharedBytes } from '../storage/shared-bytes.ts'
 import type { Change } from './changes.ts'
 import type { Sink } from './sink.ts'
 import { formatChange, type MessageType, type Subscription } from './watch-message.ts'
@@ -25,66 +25,62 @@ export interface LiveWriter {
 /** One for all streams that look alike. */
 interface Message {
   readonly bytes: Buffer
-  /** The caller whose share it is of. */
-  readonly maker: string
   readers: number
+  /** Its last reader has it: its room is given back, which is of the share of the caller that it was made for. */
+  drop(): void
 }
 
 /** @param size bytes; a message that is larger than all of it gets all of it */
 export const createLiveMessages = (size: number): LiveMessages => {
-  let bytesInUse = 0
+  const held = new SharedBytes(size)
   const messages = new WeakMap<Change, Map<string, Message>>()
-  const inUseBy = new Map<string, number>()
-  const add = (caller: string, bytes: number) => {
-    bytesInUse += bytes
-    const own = (inUseBy.get(caller) ?? 0) + bytes
-    if (own > 0) inUseBy.set(caller, own)
-    else inUseBy.delete(caller)
-  }
-  const fits = (caller: string, bytes: number): boolean => {
-    const own = inUseBy.get(caller) ?? 0
-    return (bytesInUse === 0 || bytesInUse + bytes <= size) && (own === 0 || own + bytes <= size * SHARE_OF_CALLER)
+
+  /** @returns undefined when there is no room for it */
+  const messageFor = (caller: string, change: Change, type: MessageType, subscription: Subscription) => {
+    const byShape = messages.get(change) ?? new Map<string, Message>()
+    messages.set(change, byShape)
+    const shape = `${type} ${subscription.fields ?? ''}`
+    const known = byShape.get(shape)
+    // A part of a document is no longer than the document.
+    const bytes = COST_OF_WAITING + (known === undefined ? Buffer.byteLength(change.document) : 0)
+    if (!held.hasRoom(bytes) || !held.hasShare(caller, bytes)) return undefined
+    if (known !== undefined) return known
+    const made = formatChange(change, type, subscription)
+    const drop = () => {
+      held.add(caller, -made.length)
+      byShape.delete(shape)
+    }
+    const message: Message = { bytes: made, readers: 0, drop }
+    byShape.set(shape, message)
+    held.add(caller, made.length)
+    return message
   }
 
   return {
     get bytesInUse() {
-      return bytesInUse
+      return held.inUse
     },
     writer: (sink) => {
       /** How to give back what the reader has not taken. */
-      const held = new Set<() => void>()
+      const waiting = new Set<() => void>()
       const giveAllBack = () => {
-        for (const giveBack of held) giveBack()
+        for (const giveBack of waiting) giveBack()
       }
       sink.signal.addEventListener('abort', giveAllBack, { once: true })
       return {
         write: (change, type, subscription) => {
-          const byShape = messages.get(change) ?? new Map<string, Message>()
-          messages.set(change, byShape)
-          const shape = `${type} ${subscription.fields ?? ''}`
-          let message = byShape.get(shape)
-          // A part of a document is no longer than the document.
-          const bytesMore = message === undefined ? Buffer.byteLength(change.document) : 0
-          if (!fits(sink.caller, COST_OF_WAITING + bytesMore)) return undefined
-          if (message === undefined) {
-            message = { bytes: formatChange(change, type, subscription), maker: sink.caller, readers: 0 }
-            byShape.set(shape, message)
-            add(message.maker, message.bytes.length)
-          }
-          const { bytes } = message
-          const shared = message
-          shared.readers += 1
-          add(sink.caller, COST_OF_WAITING)
+          const message = messageFor(sink.caller, change, type, subscription)
+          if (message === undefined) return undefined
+          message.readers += 1
+          held.add(sink.caller, COST_OF_WAITING)
           const giveBack = () => {
-            if (!held.delete(giveBack)) return
-            add(sink.caller, -COST_OF_WAITING)
-            shared.readers -= 1
-            if (shared.readers > 0) return
-            add(shared.maker, -bytes.length)
-            byShape.delete(shape)
+            if (!waiting.delete(giveBack)) return
+            held.add(sink.caller, -COST_OF_WAITING)
+            message.readers -= 1
+            if (message.readers === 0) message.drop()
           }
-          held.add(giveBack)
-          return sink.write(bytes, giveBack)
+          waiting.add(giveBack)
+          return sink.write(message.bytes, giveBack)
         },
       }
     },

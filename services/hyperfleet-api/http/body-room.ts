@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { once } from '#lib/once.ts'
 import { Problem } from '../problems/problem.ts'
 import { tooManyRequests } from '../problems/too-many-requests.ts'
 import type { Room } from '../storage/room.ts'
@@ -38,14 +39,6 @@ export const takeBodyRoom = async (
   } finally {
     clearTimeout(timer)
     response.off('close', leave)
-  }
-}
-
-const once = (giveBack: () => void): (() => void) => {
-  let isHeld = true
-  return () => {
-    if (isHeld) giveBack()
-    isHeld = false
   }
 }
 

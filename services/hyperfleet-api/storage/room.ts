@@ -1,3 +1,5 @@
+import { SharedBytes } from './shared-bytes.ts'
+
 /** For whom room is taken. */
 export interface RoomHolder {
   /** Ends the waiting. */
@@ -17,9 +19,6 @@ export interface Room {
   take(bytes: number, holder: RoomHolder): Promise<() => void>
 }
 
-/** What one caller may have of such a bound, unless it is a single piece: others find room beside one that gives nothing back. */
-export const SHARE_OF_CALLER = 1 / 4
-
 interface Turn {
   readonly bytes: number
   readonly go: () => void
@@ -30,30 +29,19 @@ interface Turn {
  * keeps no other one waiting for all of them. One that has its share lets others pass.
  */
 export const createRoom = (size: number): Room => {
-  let bytesInUse = 0
-  const inUseBy = new Map<string, number>()
+  const shared = new SharedBytes(size)
   /** By caller, the next one first. */
   const waiting = new Map<string, Set<Turn>>()
-  const add = (caller: string, bytes: number) => {
-    bytesInUse += bytes
-    const own = (inUseBy.get(caller) ?? 0) + bytes
-    if (own > 0) inUseBy.set(caller, own)
-    else inUseBy.delete(caller)
-  }
-  const hasShare = (caller: string, bytes: number): boolean => {
-    const own = inUseBy.get(caller) ?? 0
-    return own > 0 && own + bytes > size * SHARE_OF_CALLER
-  }
   /** @returns false when none may go on now */
   const admitOne = (): boolean => {
     for (const [caller, turns] of waiting) {
       const [next] = turns
-      if (next === undefined || hasShare(caller, next.bytes)) continue
-      if (bytesInUse > 0 && bytesInUse + next.bytes > size) return false
+      if (next === undefined || !shared.hasShare(caller, next.bytes)) continue
+      if (!shared.hasRoom(next.bytes)) return false
       turns.delete(next)
       waiting.delete(caller)
       if (turns.size > 0) waiting.set(caller, turns)
-      add(caller, next.bytes)
+      shared.add(caller, next.bytes)
       next.go()
       return true
     }
@@ -64,12 +52,12 @@ export const createRoom = (size: number): Room => {
   }
   return {
     get bytesInUse() {
-      return bytesInUse
+      return shared.inUse
     },
     take: (bytes, { signal, caller }) =>
       new Promise((resolve, reject) => {
         const giveBack = () => {
-          add(caller, -bytes)
+          shared.add(caller, -bytes)
           admit()
         }
         const turn: Turn = {

@@ -1,9 +1,8 @@
 /** Lists without a page, for clients that know none: whole, in portions, and within the memory that is meant for them. */
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PORTION_BYTES } from '#services/hyperfleet-api/storage/portions.ts'
 import { manualClock } from '#test/harness/index.ts'
+import { heldBytes, openConnection } from './connections.ts'
 import { type Json, onBothDatabases, serve, type TestApi } from './support.ts'
 
 const MIB = 1024 * 1024
@@ -85,9 +84,9 @@ onBothDatabases((fresh) => {
         const api = await fill(COUNT, BYTES)
         await Promise.all(Array.from({ length: READERS }, (_, n) => stalledReader(api, path, 1 + (n % CALLERS))))
         // No room is left that one more document would fit into, and no reader reads.
-        expect(await heldBytes(api, (bytes) => bytes > MIB - BYTES - 10_000)).toBeLessThanOrEqual(MIB)
+        expect(await bytesForReaders(api, (bytes) => bytes > MIB - BYTES - 10_000)).toBeLessThanOrEqual(MIB)
         // Each minute those go that have a place, and others take it, until all are gone.
-        while ((await heldBytes(api)) > 0) await api.clock.advance('61s')
+        while ((await bytesForReaders(api)) > 0) await api.clock.advance('61s')
         expect(names((await api.call('GET', '/clusters?labels=')).body)).toHaveLength(COUNT)
       }, 120_000)
   })
@@ -97,27 +96,19 @@ const one = async (api: TestApi, name: string): Promise<Json> =>
   (await api.call('GET', `/clusters?search=${encodeURIComponent(`name='${name}'`)}`)).body.items[0]
 
 /** The bytes that the API holds for readers, as soon as they are as wanted; never more than there is room for. */
-const heldBytes = async (api: TestApi, isWanted = (_bytes: number): boolean => true): Promise<number> => {
+const bytesForReaders = async (api: TestApi, isWanted = (_bytes: number): boolean => true): Promise<number> => {
   for (;;) {
-    const text = await (await fetch(`${api.metricsUrl}/metrics`)).text()
-    const bytes = Number(/^hyperfleet_api_stream_bytes(?:\{.*\})? (\d+)/m.exec(text)?.[1])
+    const bytes = await heldBytes(api, 'stream')
     expect(bytes).toBeLessThanOrEqual(MIB)
     if (isWanted(bytes)) return bytes
   }
 }
 
-/** Asks, and reads nothing. @param caller is known by its address */
-const stalledReader = async (api: TestApi, path: string, caller: number): Promise<Socket> => {
-  const port = Number(new URL(api.url).port)
-  const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${caller}` })
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  await once(socket, 'connect')
-  socket.on('error', () => {})
+/** Asks, and reads nothing. */
+const stalledReader = async (api: TestApi, path: string, caller: number): Promise<void> => {
+  const socket = await openConnection(api, caller)
   socket.pause()
   socket.write(`GET /api/hyperfleet/v1${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
-  return socket
 }
 
 test('a portion is small beside what all readers together may hold', () => {

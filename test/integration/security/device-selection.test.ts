@@ -5,7 +5,13 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
-const EDITOR = '--as=author'
+const ARGO = 'system:serviceaccount:argocd:argocd-application-controller'
+const BY = {
+  'a commit': `--as=${ARGO}`,
+  'a commit, by the name under which it is applied': '--field-manager=argocd-controller',
+  'the author': '--as=author',
+} as const
+const EDITOR = BY['the author']
 const TASK = '--as=system:serviceaccount:hyperfleet-tasks:namespaces'
 
 let cluster: OwnControlPlane
@@ -16,6 +22,7 @@ beforeAll(async () => {
   await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
   const bind = (name: string, role: string, user: string) =>
     cluster.kubectl('create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--user=${user}`)
+  await bind('argo', 'cluster-admin', ARGO)
   await bind('author', 'muster-fleet-editor', 'author')
   await cluster.kubectl(
     'create',
@@ -25,8 +32,10 @@ beforeAll(async () => {
     '--resource=namespaces,deployments.fleet.nationtech.io',
   )
   await bind('task', 'task', 'system:serviceaccount:hyperfleet-tasks:namespaces')
-  await cluster.kubectl('create', 'namespace', 'lyon')
+  for (const name of ['lyon', 'tills', 'all', 'none']) await cluster.kubectl('create', 'namespace', name)
   await devices('site=lyon')
+  await devices('site=lyon, role=till', 'tills')
+  await devices('*', 'all')
   await vi.waitFor(async () => expect(await apply(deployment('lyon', {}))).toContain('has only devices with'), {
     timeout: 60_000,
   })
@@ -34,8 +43,8 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop())
 
-const devices = (value: string) =>
-  cluster.kubectl('annotate', '--overwrite', 'namespace', 'lyon', `fleet.nationtech.io/devices=${value}`)
+const devices = (value: string, namespace = 'lyon') =>
+  cluster.kubectl('annotate', '--overwrite', 'namespace', namespace, `fleet.nationtech.io/devices=${value}`)
 
 const deployment = (namespace: string, targetSelector: object, more: object = {}) => ({
   apiVersion: 'fleet.nationtech.io/v1alpha1',
@@ -64,6 +73,59 @@ const refusesOthers = () =>
   )
 
 const remove = (namespace = 'lyon') => cluster.kubectl('delete', 'fleetdep', '--all', '-n', namespace)
+
+test.each(Object.entries(BY))(
+  'attack: %s brings a program to devices that an administrator did not give the namespace',
+  async (_, by) => {
+    const select = (namespace: string, selector: object) => apply(deployment(namespace, selector), by)
+    for (const selector of [
+      {},
+      { matchLabels: { site: 'lyon' } },
+      { matchLabels: { site: 'paris', role: 'till' } },
+      { matchExpressions: [{ key: 'site', operator: 'Exists' }] },
+    ])
+      expect(await select('tills', selector)).toContain('has only devices with')
+    for (const selector of [{}, { matchLabels: { site: 'lyon', role: 'till' } }])
+      expect(await select('none', selector)).toContain('has no devices')
+    const own = { site: 'lyon', role: 'till' }
+    expect(await select('tills', { matchLabels: own })).toBe('allowed')
+    expect(await select('tills', { matchLabels: { site: 'lyon' } })).toContain('add role=till to')
+    expect(await select('tills', { matchLabels: { ...own, version: '2' } })).toBe('allowed')
+    expect(await select('all', {})).toBe('allowed')
+    for (const namespace of ['tills', 'all']) await remove(namespace)
+  },
+)
+
+test('an editor who is refused is told what to write, and whom to ask', async () => {
+  expect(await apply(deployment('none', {}))).toMatchInlineSnapshot(
+    `"the namespace none has no devices: ask an administrator to say which it has, by their labels, as in kubectl annotate namespace none fleet.nationtech.io/devices=site=lyon,role=till, or with * for all of them"`,
+  )
+  expect(await apply(deployment('tills', {}))).toMatchInlineSnapshot(
+    `"the namespace tills has only devices with site=lyon, role=till: add site=lyon and role=till to spec.targetSelector.matchLabels, or ask an administrator for more devices"`,
+  )
+})
+
+test('what was there before stays as it is, and may be changed but for its selection', async () => {
+  expect(await apply(deployment('all', { matchLabels: { site: 'paris' } }))).toBe('allowed')
+  await devices('site=lyon', 'all')
+  const change = (spec: object) =>
+    cluster
+      .kubectl(
+        'patch',
+        'fleetdep',
+        'program',
+        '-n',
+        'all',
+        '--type=merge',
+        `--patch=${JSON.stringify({ spec })}`,
+        EDITOR,
+      )
+      .then(() => 'allowed')
+      .catch((error: Error) => error.message)
+  expect(await change({ revisionHistoryLimit: 3 })).toBe('allowed')
+  expect(await change({ targetSelector: { matchLabels: { site: 'rome' } } })).toContain('add site=lyon to')
+  await remove('all')
+})
 
 // FLEET-31: an expression and tolerations are of the selection.
 test.each([

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Socket } from 'node:net'
+import { expect, test, vi } from 'vitest'
+import { heldBytes, openConnection } from '../hyperfleet-api/connections.ts'
 import { bearer, testIssuer } from '../hyperfleet-api/issuer.ts'
 import { openWatch, serve, type TestApi } from '../hyperfleet-api/support.ts'
 
@@ -12,9 +13,7 @@ test('attack: one caller holds so many requests under way that none is left for 
   const [busy, second, third] = [await headersOf('busy'), await headersOf('second'), await headersOf('third')]
   /** A request that never sends the body that it announces. */
   const begin = async ({ authorization }: Record<string, string>): Promise<Socket> => {
-    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
-    await once(socket, 'connect')
+    const socket = await openConnection(api)
     socket.write(
       `POST /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Length: 100\r\n\r\n`,
     )
@@ -33,12 +32,6 @@ test('attack: one caller holds so many requests under way that none is left for 
   await becomes(busy, 200)
 })
 
-/** A gauge of the API's, in bytes. */
-const held = async ({ metricsUrl }: TestApi, name: string): Promise<number> => {
-  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
-  return Number(new RegExp(`^hyperfleet_api_${name}_bytes(?:\\{.*\\})? (\\d+)`, 'm').exec(text)?.[1])
-}
-
 const METRICS = { host: '127.0.0.1', port: 0 }
 const MIB = 1024 * 1024
 
@@ -55,7 +48,7 @@ test('attack: streams ask for the same change in other parts each, and read noth
   // The change has been handed to streams when one that reads has it.
   const reader = await openWatch(api, '/clusters?watch=true&fields=generation&resourceVersion=0')
   await reader.until(({ object }) => object.generation === 3)
-  for (const name of ['live', 'stream']) expect(await held(api, name)).toBeLessThanOrEqual(MIB + 1_000)
+  for (const name of ['live', 'stream'] as const) expect(await heldBytes(api, name)).toBeLessThanOrEqual(MIB + 1_000)
   for (const socket of sockets) {
     const versions: string[] = []
     socket.setEncoding('utf8')
@@ -68,7 +61,7 @@ test('attack: streams ask for the same change in other parts each, and read noth
     expect(versions).toEqual(['"n":0', '"n":1'])
   }
   reader.close()
-  await vi.waitFor(async () => expect([await held(api, 'live'), await held(api, 'stream')]).toEqual([0, 0]))
+  await vi.waitFor(async () => expect([await heldBytes(api, 'live'), await heldBytes(api, 'stream')]).toEqual([0, 0]))
 }, 120_000)
 
 // API-161
@@ -79,32 +72,24 @@ test('attack: bodies that do not come take the memory, or the turn, of others', 
   const [busy, other] = [await headersOf('busy'), await headersOf('other')]
   const sockets = await Promise.all(
     Array.from({ length: 50 }, async () => {
-      const socket = await open(api)
+      const socket = await openConnection(api)
       socket.write(
         `POST /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nAuthorization: ${busy.authorization}\r\nContent-Length: ${MIB}\r\n\r\n{`,
       )
       return socket
     }),
   )
-  await vi.waitFor(async () => expect(await held(api, 'body')).toBe(2 * MIB))
+  await vi.waitFor(async () => expect(await heldBytes(api, 'body')).toBe(2 * MIB))
   const large = { name: 'large', spec: { filler: 'x'.repeat(900_000) } }
   expect((await api.call('POST', '/clusters', large, other)).status).toBe(201)
   for (const socket of sockets) socket.destroy()
-  await vi.waitFor(async () => expect(await held(api, 'body')).toBe(0))
+  await vi.waitFor(async () => expect(await heldBytes(api, 'body')).toBe(0))
   expect((await api.call('POST', '/clusters', { ...large, name: 'second' }, busy)).status).toBe(201)
 }, 60_000)
 
-const open = async (api: TestApi): Promise<Socket> => {
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
-  socket.on('error', () => {})
-  await once(socket, 'connect')
-  return socket
-}
-
 /** A watch that was let in, and of which nothing is read. */
 const silentReader = async (api: TestApi, path: string): Promise<Socket> => {
-  const socket = await open(api)
+  const socket = await openConnection(api)
   socket.write(`GET /api/hyperfleet/v1${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
   await once(socket, 'readable')
   return socket

@@ -1,29 +1,17 @@
 /** Requests that hold room for bodies, or wait for it, without sending or having one. */
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Logger } from '#operator/model/log.ts'
 import { silent } from '#operator/model/log.ts'
+import { heldBytes, openConnection } from '../hyperfleet-api/connections.ts'
 import { bearer, testIssuer } from '../hyperfleet-api/issuer.ts'
 import { serve, type TestApi } from '../hyperfleet-api/support.ts'
 
 const METRICS = { host: '127.0.0.1', port: 0 }
 const MIB = 1024 * 1024
 const AT = '/api/hyperfleet/v1'
-
-const held = async ({ metricsUrl }: TestApi, name: string): Promise<number> => {
-  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
-  return Number(new RegExp(`^hyperfleet_api_${name}_bytes(?:\\{.*\\})? (\\d+)`, 'm').exec(text)?.[1])
-}
-
-const open = async (api: TestApi): Promise<Socket> => {
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
-  socket.on('error', () => {})
-  await once(socket, 'connect')
-  return socket
-}
 
 /** What came within a second. */
 const answer = async (socket: Socket, milliseconds = 1_000): Promise<string> => {
@@ -48,7 +36,7 @@ test.each([
     for (const sub of ['a', 'b', 'c', 'd']) {
       const { authorization } = await headersOf(sub)
       for (let n = 0; n < 2; n += 1)
-        (await open(api)).write(
+        (await openConnection(api)).write(
           `GET ${AT}/clusters?watch=true HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n${rest}`,
         )
     }
@@ -56,7 +44,7 @@ test.each([
     const other = await headersOf('other')
     const created = api.call('POST', '/clusters', { name: 'one', spec: {} }, other)
     expect(await Promise.race([created.then(({ status }) => status), delay(5_000, 'waits')])).toBe(201)
-    expect(await held(api, 'body')).toBe(0)
+    expect(await heldBytes(api, 'body')).toBe(0)
   },
   30_000,
 )
@@ -64,13 +52,13 @@ test.each([
 // API-161
 test('attack: requests behind a watch on one connection keep room for as long as it lasts', async () => {
   const api = await serve({ metrics: METRICS })
-  const socket = await open(api)
+  const socket = await openConnection(api)
   const body = JSON.stringify({ name: 'one', spec: { filler: 'x'.repeat(60_000) } })
   const post = `POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   socket.write(`GET ${AT}/clusters?watch=true HTTP/1.1\r\nHost: a\r\n\r\n${post.repeat(100)}`)
   socket.on('data', () => {})
   await delay(3_000)
-  expect(await held(api, 'body')).toBe(0)
+  expect(await heldBytes(api, 'body')).toBe(0)
 }, 30_000)
 
 // API-91
@@ -80,14 +68,14 @@ test.each([1, 12])(
     const api = await serve({ metrics: METRICS, streamBytes: MIB })
     for (let n = 0; n < 10; n += 1)
       await api.call('POST', '/clusters', { name: `c-${n}`, spec: { filler: 'x'.repeat(60_000) } })
-    const socket = await open(api)
+    const socket = await openConnection(api)
     socket.write(`GET ${AT}/clusters?labels= HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(count))
     const text = await answer(socket, 5_000)
     const other = api.call('GET', '/clusters?labels=').then(({ status }) => status)
     expect({
       answered: text.match(/"total":10}/g)?.length ?? 0,
       other: await Promise.race([other, delay(5_000, 'waits')]),
-      held: await held(api, 'stream'),
+      held: await heldBytes(api, 'stream'),
       // More than one, and the connection ends: no client of ours sends a request before it has the answer to the last.
     }).toEqual({ answered: count === 1 ? 1 : 0, other: 200, held: 0 })
   },
@@ -103,10 +91,10 @@ const recorder = () => {
 
 /** Bodies that one caller has begun, and that do not come: its share. */
 const takeShare = async (api: TestApi): Promise<Socket[]> => {
-  const sockets = await Promise.all([open(api), open(api)])
+  const sockets = await Promise.all([openConnection(api), openConnection(api)])
   for (const socket of sockets)
     socket.write(`POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${MIB}\r\n\r\n{`)
-  await vi.waitFor(async () => expect(await held(api, 'body')).toBe(2 * MIB))
+  await vi.waitFor(async () => expect(await heldBytes(api, 'body')).toBe(2 * MIB))
   return sockets
 }
 
@@ -114,7 +102,7 @@ test('who leaves while it waits for room is no failure of the API', async () => 
   const { lines, log } = recorder()
   const api = await serve({ metrics: METRICS, log })
   await takeShare(api)
-  const waiting = await open(api)
+  const waiting = await openConnection(api)
   waiting.write(`POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`)
   await delay(500)
   waiting.destroy()
@@ -128,7 +116,7 @@ test('who waits for room while the server stops is told to try again, not that s
   const { lines, log } = recorder()
   const api = await serve({ metrics: METRICS, log })
   const sockets = await takeShare(api)
-  const waiting = await open(api)
+  const waiting = await openConnection(api)
   const body = '{"name":"one","spec":{}}'
   waiting.write(`POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
   await delay(500)
@@ -154,8 +142,9 @@ test('who waits long for room is told so, and not that it was slow', async () =>
   const head = `POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length:`
   // Sends again whenever it was cut off: others' bodies are always under way.
   for (const sub of ['a', 'b', 'c', 'd'])
-    for (let n = 0; n < 6; n += 1) (await open(api)).write(`${head} ${MIB}\r\n${await authorization(sub)}\r\n\r\n{`)
-  const waiting = await open(api)
+    for (let n = 0; n < 6; n += 1)
+      (await openConnection(api)).write(`${head} ${MIB}\r\n${await authorization(sub)}\r\n\r\n{`)
+  const waiting = await openConnection(api)
   waiting.write(`${head} ${body.length}\r\n${await authorization('other')}\r\n\r\n${body}`)
   expect((await answer(waiting, 8_000)).split('\r\n')[0]).toContain(' 429 ')
 }, 30_000)
@@ -164,7 +153,7 @@ test('who waits long for room is told so, and not that it was slow', async () =>
 test('attack: requests that wait for room on one connection are in memory all the same', async () => {
   const api = await serve({ metrics: METRICS })
   await takeShare(api)
-  const socket = await open(api)
+  const socket = await openConnection(api)
   const body = JSON.stringify({ name: 'one', spec: { filler: 'x'.repeat(60_000) } })
   const post = `POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   let taken = 0

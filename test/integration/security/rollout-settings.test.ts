@@ -2,10 +2,7 @@
  * The author of a Deployment lets its rollout go on without an approval: by the settings of the rollout, or by what an annotation is not. On an
  * API server with the install as it is shipped; no operator runs, so a status is what the test writes.
  */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 
 const ARGO = 'system:serviceaccount:argocd:argocd-application-controller'
@@ -34,7 +31,6 @@ beforeAll(async () => {
   await bind('author', 'muster-fleet-editor')
   await bind('approver', 'muster-rollout-approver')
   await bind('both', 'muster-fleet-editor', 'muster-rollout-approver')
-  await cluster.kubectl('annotate', 'namespace', 'default', 'fleet.nationtech.io/devices=*')
   // Policies take a moment to hold.
   await deploy(MANUAL, 'Waiting')
   await vi.waitFor(
@@ -212,85 +208,4 @@ test('commits change them where the namespace says that commits approve', async 
   for (const [, change] of [...AROUND_APPROVAL, ...AROUND_SUSPENSION])
     expect(await settle(change, BY['a commit'])).toBe('allowed')
   await cluster.kubectl('label', 'namespace', 'default', 'muster.dev/commits-approve-')
-})
-
-// FLEET-110
-describe('the devices of a namespace', () => {
-  const NAMESPACES = { lyon: 'site=lyon, role=till', all: '*', none: undefined } as const
-  const apply = async (namespace: string, targetSelector: object, by: readonly string[] = EDITOR): Promise<string> => {
-    const object = {
-      apiVersion: 'fleet.nationtech.io/v1alpha1',
-      kind: 'Deployment',
-      metadata: { name: 'program', namespace },
-      spec: { targetSelector, score: { type: 'Process', data: { command: ['true'] } } },
-    }
-    const file = join(await temporaryFolder('deployment'), 'program.json')
-    await writeFile(file, JSON.stringify(object))
-    return cluster
-      .kubectl('apply', '--server-side', '--force-conflicts', `--filename=${file}`, ...by)
-      .then(() => 'allowed')
-      .catch((error: Error) => error.message.replace(/^.*denied request: /s, ''))
-  }
-
-  beforeAll(async () => {
-    for (const [name, devices] of Object.entries(NAMESPACES)) {
-      await cluster.kubectl('create', 'namespace', name)
-      if (devices !== undefined)
-        await cluster.kubectl('annotate', 'namespace', name, `fleet.nationtech.io/devices=${devices}`)
-    }
-  })
-  afterEach(async () => {
-    for (const name of Object.keys(NAMESPACES)) await cluster.kubectl('delete', 'fleetdep', '--all', '-n', name)
-  })
-
-  test.each(Object.entries(BY))(
-    'attack: %s brings a program to devices that an administrator did not give the namespace',
-    async (_, by) => {
-      for (const selector of [
-        {},
-        { matchLabels: { site: 'lyon' } },
-        { matchLabels: { site: 'paris', role: 'till' } },
-        { matchExpressions: [{ key: 'site', operator: 'Exists' }] },
-      ])
-        expect(await apply('lyon', selector, by)).toContain('has only devices with')
-      for (const selector of [{}, { matchLabels: { site: 'lyon', role: 'till' } }])
-        expect(await apply('none', selector, by)).toContain('has no devices')
-      const own = { site: 'lyon', role: 'till' }
-      expect(await apply('lyon', { matchLabels: own }, by)).toBe('allowed')
-      expect(await apply('lyon', { matchLabels: { site: 'lyon' } }, by)).toContain('add role=till to')
-      expect(await apply('lyon', { matchLabels: { ...own, version: '2' } }, by)).toBe('allowed')
-      expect(await apply('all', {}, by)).toBe('allowed')
-    },
-  )
-
-  test('who is refused is told what to write, and whom to ask', async () => {
-    expect(await apply('none', {})).toMatchInlineSnapshot(
-      `"the namespace none has no devices: ask an administrator to say which it has, by their labels, as in kubectl annotate namespace none fleet.nationtech.io/devices=site=lyon,role=till, or with * for all of them"`,
-    )
-    expect(await apply('lyon', {})).toMatchInlineSnapshot(
-      `"the namespace lyon has only devices with site=lyon, role=till: add site=lyon and role=till to spec.targetSelector.matchLabels, or ask an administrator for more devices"`,
-    )
-  })
-
-  test('what was there before stays as it is, and may be changed but for its selection', async () => {
-    expect(await apply('all', { matchLabels: { site: 'paris' } })).toBe('allowed')
-    await cluster.kubectl('annotate', '--overwrite', 'namespace', 'all', 'fleet.nationtech.io/devices=site=lyon')
-    const change = (spec: object) =>
-      cluster
-        .kubectl(
-          'patch',
-          'fleetdep',
-          'program',
-          '-n',
-          'all',
-          '--type=merge',
-          `--patch=${JSON.stringify({ spec })}`,
-          ...EDITOR,
-        )
-        .then(() => 'allowed')
-        .catch((error: Error) => error.message)
-    expect(await change({ revisionHistoryLimit: 3 })).toBe('allowed')
-    expect(await change({ targetSelector: { matchLabels: { site: 'rome' } } })).toContain('add site=lyon to')
-    await cluster.kubectl('annotate', '--overwrite', 'namespace', 'all', 'fleet.nationtech.io/devices=*')
-  })
 })

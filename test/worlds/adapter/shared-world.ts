@@ -2,6 +2,7 @@
  * Two tasks, each with a manager of its own, two clusters, and objects that several of these four have, all in memory. Runs go on side by
  * side, requests are cut before or after they are done, and managers are killed there.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Access } from '#controllers/adapter/access.ts'
 import { TaskRunner, type TaskRunnerOptions } from '#controllers/adapter/daemon/task-runner.ts'
@@ -13,6 +14,7 @@ import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { INVENTORY_ANNOTATION } from '#controllers/adapter/run/resources/object.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
+import { once } from '#lib/once.ts'
 import { ApiError, NetworkError } from '#operator/client/errors.ts'
 import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
@@ -30,14 +32,6 @@ import {
   type TaskName,
   taskPath,
 } from './shared-tasks.ts'
-
-const once = <T>(begin: () => Promise<T>): (() => Promise<T>) => {
-  let begun: Promise<T> | undefined
-  return () => {
-    begun ??= begin()
-    return begun
-  }
-}
 
 interface Manager {
   readonly inventories: InventoryStore
