@@ -2,11 +2,14 @@ import { expect, test } from 'vitest'
 import { parseTestArguments } from './arguments.ts'
 
 test('own arguments are taken out, and the others stay for vitest in their order', () => {
-  expect(parseTestArguments(['--no-install', 'controllers', '--changed=main', '-t', 'backoff', '--profile'])).toEqual({
+  expect(
+    parseTestArguments(['--no-install', 'controllers', '--changed=main', '-t', 'backoff', '--profile', '--minutes=80']),
+  ).toEqual({
     help: false,
     profile: true,
     install: false,
     changedSince: 'main',
+    minutes: 80,
     rest: ['controllers', '-t', 'backoff'],
   })
 })
@@ -17,6 +20,7 @@ test('without a commit, what is not committed is the change', () => {
     profile: false,
     install: true,
     changedSince: 'HEAD',
+    minutes: undefined,
     rest: [],
   })
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -34,6 +34,19 @@ const PARTS = `${IMPORTS}
 const parts = ['one', 'other'].map((name) => ({ projects: ['unit'], ready: async () => console.log(name, 'is ready') }))
 const end = await runTests({ filter: ['hack/testing/ci.test.ts'], options: {}, again: false, parts }, () => undefined)
 ${PRINT}`
+
+/** Runs a file of tests that takes longer than the run may, and a part for which there is no time then. */
+const OUT_OF_TIME = `${IMPORTS}
+const options = { config: process.argv[1] }
+const end = await runTests({ filter: [], options, again: true, endsAt: performance.now() + 8_000, parts: [{ projects: [] }, { projects: [] }] }, console.log)
+${PRINT}`
+
+/** A test that is done, and one that hangs. */
+const HANGING = `
+import { test } from 'vitest'
+test('passes', () => undefined)
+test('hangs', { timeout: 600_000 }, () => new Promise(() => undefined))
+`
 
 interface Printed {
   /** Those before the end. */
@@ -78,4 +91,22 @@ test('parts run one after the other, each when it is ready, and count together',
   expect(end).toMatchObject({ failed: [], passed: 2, files: [file, file] })
   const told = lines.flatMap((line) => /^\w+ is ready|ci\.test\.ts/.exec(line)?.[0] ?? [])
   expect(told).toEqual(['one is ready', 'ci.test.ts', 'other is ready', 'ci.test.ts'])
+})
+
+test('a run whose time is over ends by itself, with what it has found and what is missing', {
+  timeout: 240_000,
+}, async () => {
+  const folder = await temporaryFolder('hanging')
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'hanging.test.ts'), HANGING)
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const config = join(folder, 'vitest.config.mjs')
+  await writeFile(config, `export default { test: { root: ${JSON.stringify(folder)}, include: ['*.test.ts'] } }`)
+  const { lines, end } = await runProgram(OUT_OF_TIME, config)
+  expect(lines).toContain("The run's time is over: its tests are told to end.")
+  expect(end).toMatchObject({ passed: 1 })
+  expect(end).toHaveProperty('failed', [
+    expect.stringMatching(/^hanging\.test\.ts had not ended after \d+ s, and the run's time was over$/),
+    "the run's time was over before its tests began",
+  ])
 })

@@ -7,6 +7,7 @@ import { type Counted, type CountingReporter, countingReporter } from './reporte
 import { type RunReporter, runReporter } from './run-reporter.ts'
 import { showProgress } from './show-progress.ts'
 import { afterSecondTries, secondTries, type Tally, total } from './tally.ts'
+import { outOfTime, type TimeLimit, timeLimit } from './time-limit.ts'
 
 /** What a run of tests came to, what failed in it only once, and what it took. */
 export interface RunEnd {
@@ -33,6 +34,8 @@ export interface TestSelection {
   readonly options: CliOptions
   /** Whether files that fail, should they be few, run a second time when all others have ended. */
   readonly again: boolean
+  /** Milliseconds, of `performance.now()`, at which the run ends itself, and has failed. As long as it takes when undefined. */
+  readonly endsAt?: number
   /** Of the files that fit the filter, those to run; all when undefined. @param vitest knows what imports what */
   select?(vitest: Vitest, files: readonly TestSpecification[]): Promise<readonly TestSpecification[]>
 }
@@ -47,6 +50,8 @@ const NEVER_ENDED: Outcome = {
 /** Milliseconds between two looks at what processes cost. */
 const LOOK_EVERY = 2_000
 
+const NO_TIME: Outcome = { tally: outOfTime(undefined), unsteady: [] }
+
 const EVERYTHING: readonly TestPart[] = [{ projects: [] }]
 
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
@@ -54,11 +59,12 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
   const startedAt = performance.now()
   const timing = runReporter(readDurations())
   const processes = processCosts()
+  const limit = timeLimit(selection.endsAt)
   const looking = setInterval(processes.look, LOOK_EVERY)
   const outcomes: Outcome[] = []
   for (const { projects, ready } of selection.parts ?? EVERYTHING) {
     await ready?.()
-    outcomes.push(await runPart(selection, projects, timing, say))
+    outcomes.push(limit.isOver() ? NO_TIME : await runPart(selection, projects, limit, timing, say))
   }
   processes.look()
   clearInterval(looking)
@@ -81,6 +87,7 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
 const runPart = async (
   selection: TestSelection,
   projects: readonly string[],
+  limit: TimeLimit,
   timing: RunReporter,
   say: (line: string) => void,
 ): Promise<Outcome> => {
@@ -92,21 +99,33 @@ const runPart = async (
     // Its summary would be a second live line.
     reporters: [['default', { summary: false }], counting, timing],
   })
-  const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
+  let cutOff: Tally | undefined
+  const running = runs(vitest, counting, timing, limit, selection, say)
+  const ended = await limit.within(running, () => {
+    cutOff = outOfTime(timing.progress())
+    say("The run's time is over: its tests are told to end.")
+    void vitest.cancelCurrentRun("the run's time is over")
+  })
+  // Its workers end with this process, and what they started with them (hack/process/reaper.ts).
+  if (!ended) return { tally: cutOff ?? outOfTime(undefined), unsteady: [] }
+  const { tally, unsteady } = await running
   // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
   process.exitCode = 0
   await vitest.close()
   const foundAtTheEnd = process.exitCode !== 0
-  return {
-    tally: foundAtTheEnd ? { ...tally, failed: [...tally.failed, 'the end of the run: see above'] } : tally,
-    unsteady,
-  }
+  const failed = [
+    ...(cutOff?.failed ?? []),
+    ...tally.failed,
+    ...(foundAtTheEnd ? ['the end of the run: see above'] : []),
+  ]
+  return { tally: { ...tally, failed }, unsteady }
 }
 
 const runs = async (
   vitest: Vitest,
   reporter: CountingReporter,
   timing: RunReporter,
+  limit: TimeLimit,
   { filter, again, select }: TestSelection,
   say: (line: string) => void,
 ): Promise<Outcome> => {
@@ -123,7 +142,7 @@ const runs = async (
     }
     const first = reporter.counted()
     if (first === undefined) return NEVER_ENDED
-    const files = again ? secondTries(first.files) : []
+    const files = again && !limit.isOver() ? secondTries(first.files) : []
     if (files.length === 0) return endOf(first)
     say(`A second try, now that all others have ended: ${files.join(' ')}`)
     process.exitCode = 0
