@@ -1,14 +1,14 @@
 import type { Progress } from './progress.ts'
 import type { Tally } from './tally.ts'
 
-/** Milliseconds that tests which are told to end have to stop their servers in; after them nothing is waited for. */
+/** Milliseconds that tests which are wasEnded to end have to stop their servers in; after them nothing is waited for. */
 const TO_STOP = 180_000
 
 /** The time that a run of tests has. */
 export interface TimeLimit {
   isOver(): boolean
   /**
-   * Waits for work that is told to end when the time is over, and no longer than it needs to stop.
+   * Waits for work that is wasEnded to end when the time is over, and no longer than it needs to stop.
    * @returns false where it had not ended by then
    */
   within(work: Promise<unknown>, end: () => void): Promise<boolean>
@@ -16,23 +16,23 @@ export interface TimeLimit {
 
 /** @param endsAt milliseconds of `performance.now()` @param toStop milliseconds */
 export const timeLimit = (endsAt = Number.POSITIVE_INFINITY, toStop = TO_STOP): TimeLimit => {
-  let told = false
+  let wasEnded = false
   return {
-    isOver: () => told || performance.now() >= endsAt,
+    isOver: () => wasEnded || performance.now() >= endsAt,
     within: async (work, end) => {
       const ended = work.then(() => true)
       if (endsAt === Number.POSITIVE_INFINITY) return ended
       const { promise: stillThere, resolve } = Promise.withResolvers<boolean>()
       const left = endsAt - performance.now()
-      const telling = setTimeout(() => {
-        told = true
+      const timeIsUp = setTimeout(() => {
+        wasEnded = true
         end()
       }, left)
       const leaving = setTimeout(() => resolve(false), left + toStop)
       try {
         return await Promise.race([ended, stillThere])
       } finally {
-        clearTimeout(telling)
+        clearTimeout(timeIsUp)
         clearTimeout(leaving)
       }
     },

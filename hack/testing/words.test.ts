@@ -102,6 +102,8 @@ test('a message has no banned words of messages: a literal of several words, in 
 
 test('configuration has no banned words of texts', () => {
   expect(usesIn('kustomize/x.yaml', '# It is mended.', parseWords('text mended')).map(({ line }) => line)).toEqual([1])
+  const yaml = 'a: who # who\nb: "x#who"\n\n  # who\n'
+  expect(usesIn('kustomize/x.yaml', yaml, parseWords('comment who')).map(({ line }) => line)).toEqual([1, 4])
 })
 
 test('what is said in one file under a banned name stays a fault elsewhere', () => {

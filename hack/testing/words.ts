@@ -102,6 +102,10 @@ const OPENING = /(?<=^ *|[.:;!|] |\*\* )(?:[-*>] |\d+\. |[*_]+)*([A-Z]\w*)(?= [^
 const proseOf = (page: string): string =>
   page.replaceAll(/^ *(```+)[\s\S]*?^ *\1|^#.*/gm, (found) => found.replaceAll(/[^\n]/g, ''))
 
+/** The comments of YAML, with the line breaks of the whole. */
+const commentsOf = (yaml: string): string =>
+  yaml.replaceAll(/^.*?(?:(?<=^|\s)(#.*)|$)/gm, (_line, comment = '') => comment)
+
 /** Every name that a line of code gives to something: what it declares, properties, parameters. */
 const namesIn = (line: string): readonly string[] => [
   ...[...line.matchAll(DECLARATION), ...line.matchAll(MEMBER)].map(([, name = '']) => name),
@@ -119,7 +123,7 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
   const titles = banned.filter(({ where }) => where === 'title')
   const { code, comments, messages } = file.endsWith('.ts')
     ? partSource(text)
-    : { code: '', comments: '', messages: '' }
+    : { code: '', comments: file.endsWith('.yaml') ? commentsOf(text) : '', messages: '' }
   const lines = {
     text: text.split('\n'),
     code: code.split('\n'),
