@@ -36,7 +36,7 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
         labels,
         version,
         publicKeys: await openPublicKeys(flags.fleetPublicKeys),
-        nats: { url: natsUrl, authenticator, ca: natsCa },
+        nats: { url: natsUrl, authenticator, ca: natsCa, keyFile: flags.natsCredentials },
         stateDir,
         inventory: machineInventory(),
         programs: {

@@ -1,3 +1,4 @@
+import { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -18,6 +19,11 @@ const flags = {
   fleetSigningKeys: optional(
     'FILE',
     'private keys of Ed25519, PEM, by which entries for devices are signed; read again when it changes (default: nothing is signed, and agents that demand it take nothing new)',
+    nonEmpty,
+  ),
+  fleetDeviceKeys: optional(
+    'FOLDER',
+    'public keys of devices, a file for each with the name of the device, as the ConfigMap nats-devices has them; what a device says that has signed before is taken only with a signature by its key (default: all that stands in fleet-info is taken)',
     nonEmpty,
   ),
 }
@@ -63,7 +69,7 @@ const rights: Rights = {
       resource: 'devices',
       verbs: ['get'],
       reason:
-        'Asked for before keys that nothing seems to need are deleted, and for who set its labels, when its agent says something new.',
+        'Asked for before keys that nothing seems to need are deleted, and for the writer of its labels, when its agent says something new.',
     },
     {
       group: 'apps',
@@ -83,11 +89,21 @@ export const fleetEntry = {
   flags,
   rights,
   /** @throws FleetKeyError */
-  load: async ({ natsUrl, natsCredentials, natsCa, fleetSigningKeys, home, fleet: viewRef, ...context }: Context) => {
+  load: async ({
+    natsUrl,
+    natsCredentials,
+    natsCa,
+    fleetSigningKeys,
+    fleetDeviceKeys,
+    home,
+    fleet: viewRef,
+    ...context
+  }: Context) => {
     const { fleet } = await import('./index.ts')
     const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
     const signingKeys =
       fleetSigningKeys === undefined ? undefined : await FleetKeyFile.open(fleetSigningKeys, readSigningKeys)
-    return fleet({ ...context, nats, signingKeys, leaseNamespace: home, viewRef })
+    const deviceKeys = fleetDeviceKeys === undefined ? undefined : await DeviceKeyFolder.open(fleetDeviceKeys)
+    return fleet({ ...context, nats, signingKeys, deviceKeys, leaseNamespace: home, viewRef })
   },
 } as const satisfies ControllerEntry<Context>

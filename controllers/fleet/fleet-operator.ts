@@ -10,6 +10,7 @@
  */
 
 import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
@@ -28,7 +29,7 @@ import { writeDesired } from './desired-writer.ts'
 import { createFleetView, type FleetViewInput } from './fleet-view.ts'
 import { Leader } from './leader/leader.ts'
 import type { Metrics } from './metrics.ts'
-import { followSigningKeys } from './signing.ts'
+import { followDeviceKeys, followSigningKeys } from './signing.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
 import { type FleetStores, followNats } from './sources/nats.ts'
 import type { SourceListener } from './sources/source-listener.ts'
@@ -55,6 +56,8 @@ export interface FleetOperatorOptions {
   readonly ownLabels: readonly string[]
   /** What entries are signed by; undefined where they are not. FLEET-103. */
   readonly signingKeys: FleetKeyFile | undefined
+  /** By which devices sign what they say; undefined where that is not asked for. FLEET-122. */
+  readonly deviceKeys: DeviceKeyFolder | undefined
   /** Decides which replica leads. */
   readonly lease: { readonly name: string; readonly namespace: string; readonly times?: LeaseTimes }
   /** Of this process. */
@@ -94,8 +97,8 @@ export class FleetOperator {
     this.#syncStates = initialSyncStates(clock.now())
     this.#wakeSignal = new WakeSignal(clock)
     this.#deployments = new DeploymentCache({ state: this.#state, api, clock, log })
-    const { lease, ownLabels } = options
-    this.#devices = new DeviceCache(this.#state, clock, `${lease.namespace}/${lease.name}`, ownLabels)
+    const { lease, ownLabels, deviceKeys } = options
+    this.#devices = new DeviceCache(this.#state, clock, `${lease.namespace}/${lease.name}`, ownLabels, deviceKeys)
     const shown: FleetViewInput = {
       state: this.#state,
       deployments: this.#deployments,
@@ -171,6 +174,7 @@ export class FleetOperator {
       this.#writeLoop(signal, began),
       this.#notifyViewers(signal),
       followSigningKeys(signing, signal),
+      followDeviceKeys(signing, signal),
       this.#lead(events, signal),
     ]
     try {

@@ -7,8 +7,8 @@ import type { DeviceCache } from './cache/devices.ts'
 export interface GaugeSource {
   recovery(): Recovery
   counts(): { readonly deployments: number; readonly devices: number; readonly alive: number }
-  /** FLEET-105. */
-  readonly devices: Pick<DeviceCache, 'countVerifying' | 'countUnverified'>
+  /** FLEET-105, FLEET-124. */
+  readonly devices: Pick<DeviceCache, 'countVerifying' | 'countUnverified' | 'countInfos'>
 }
 
 /** Registers them; once per registry. */
@@ -73,6 +73,14 @@ export const createFleetMetrics = (registry: Registry) => {
     (own, from) => {
       const refused = from.devices.countUnverified()
       if (refused !== undefined) own.set(refused)
+    },
+  )
+  gauge(
+    'muster_fleet_device_infos',
+    'Devices that say something, by whether it is known to be theirs: signed, unsigned, refused; none without the keys of devices.',
+    ['writer'],
+    (own, from) => {
+      for (const [writer, count] of Object.entries(from.devices.countInfos() ?? {})) own.set({ writer }, count)
     },
   )
   return {

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 
@@ -11,6 +12,8 @@ export interface FleetOptions {
   readonly deviceLabels?: readonly string[]
   /** What entries are signed by; undefined where they are not. FLEET-103. */
   readonly signingKeys?: FleetKeyFile | undefined
+  /** By which devices sign what they say; undefined where that is not asked for. FLEET-122. */
+  readonly deviceKeys?: DeviceKeyFolder | undefined
   /** Where the Lease is that replicas share. */
   readonly leaseNamespace: string
   readonly identity: string

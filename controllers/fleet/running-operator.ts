@@ -27,7 +27,16 @@ export class RunningOperator {
 
   /** Until the signal aborts. @throws what ended the operator */
   async run({ api, follow, clock, log, signal, wake }: SourceContext): Promise<void> {
-    const { nats, namespace, deviceLabels = [], signingKeys, leaseNamespace, identity, viewRef } = this.#options
+    const {
+      nats,
+      namespace,
+      deviceLabels = [],
+      signingKeys,
+      deviceKeys,
+      leaseNamespace,
+      identity,
+      viewRef,
+    } = this.#options
     const name = namespace === undefined ? 'muster-fleet' : `muster-fleet-${namespace}`
     if (deviceLabels.includes('*'))
       log.warn('fleet: devices choose all their labels, and so their Deployments, also with a stolen key')
@@ -36,6 +45,7 @@ export class RunningOperator {
       namespace,
       ownLabels: deviceLabels,
       signingKeys,
+      deviceKeys,
       lease: { name, namespace: leaseNamespace, times: LEASE_TIMES },
       identity,
       metrics: this.#metrics,

@@ -1,4 +1,5 @@
-/** Follows the file with the keys that sign entries: keys are exchanged while operators run. FLEET-104. */
+/** Follows the keys that sign, the operator's own and those of devices: they are exchanged while operators run. FLEET-104, FLEET-125. */
+import type { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import type { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -33,6 +34,28 @@ export const followSigningKeys = async (
         keys: state.signer.ids,
       })
       devices.markAllChanged()
+      wake.wake()
+    }
+    await clock.sleep(REREAD_INTERVAL, signal)
+  }
+}
+
+interface DeviceKeyOptions extends Pick<SigningOptions, 'devices' | 'wake' | 'clock' | 'log'> {
+  /** Undefined where devices need sign nothing. */
+  readonly deviceKeys: DeviceKeyFolder | undefined
+}
+
+/** Until the signal aborts. */
+export const followDeviceKeys = async (
+  { deviceKeys: keys, devices, wake, clock, log }: DeviceKeyOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (keys === undefined) return
+  const tell = (problem: string) =>
+    log.warn('fleet: the public keys of devices can’t be read, those that were read last go on', { problem })
+  while (!signal.aborted) {
+    if (await keys.reread(tell)) {
+      devices.keysChanged()
       wake.wake()
     }
     await clock.sleep(REREAD_INTERVAL, signal)

@@ -104,7 +104,7 @@ const runPart = async (
   const ended = await limit.within(running, () => {
     cutOff = outOfTime(timing.progress())
     say("The run's time is over: its tests are told to end.")
-    void vitest.cancelCurrentRun("the run's time is over")
+    void vitest.cancelCurrentRun('test-failure')
   })
   // Its workers end with this process, and what they started with them (hack/process/reaper.ts).
   if (!ended) return { tally: cutOff ?? outOfTime(undefined), unsteady: [] }

@@ -15,6 +15,8 @@ export interface FleetNats extends SigningFiles {
   readonly url: string
   /** With the keys that `muster fleet credentials` made. */
   readonly credentials: string
+  /** The folder with the public key of each device. */
+  readonly deviceKeys: string
 }
 
 /** Makes the keys of the operator and of each device, with that which signs entries, and starts a NATS server that lets in no others. */
@@ -26,7 +28,7 @@ export const startFleetNats = async (run: Run, scratch: string, logs: string): P
   await mkdir(folder, { mode: 0o700 })
   const nats = await serverFor(users, folder)
   run.undo('Stopping the NATS of the fleet', nats.stop)
-  return { url: nats.url, credentials, ...(await writeSigningKey(scratch)) }
+  return { url: nats.url, credentials, deviceKeys: join(credentials, 'devices'), ...(await writeSigningKey(scratch)) }
 }
 
 const serverFor = async (users: string, folder: string) => {

@@ -20,7 +20,7 @@ const GREETER = { name: 'greeter', namespace: 'default' } as const
 export interface FleetSighting {
   /** The name of each device that was heard of with how it stands. */
   readonly devices: ReadonlyMap<string, string>
-  /** The devices that are heard and take only what the operator has signed. */
+  /** The devices that are heard, sign what they say, and take only what the operator has signed. */
   readonly well: number
   /** How the Deployment stands; undefined while there is none. */
   readonly deployment: string | undefined
@@ -89,13 +89,14 @@ const look = async (api: Api): Promise<FleetSighting> => {
 }
 
 const isWell = ({ status }: Device): boolean =>
-  isTrue(status?.conditions, 'Ready') && isTrue(status?.conditions, 'EntriesVerified')
+  ['Ready', 'EntriesVerified', 'InfoVerified'].every((type) => isTrue(status?.conditions, type))
 
 const RUNS = `runs ${GREETER.name}`
 
 const standsAs = ({ status }: Device): string => {
   if (!isTrue(status?.conditions, 'Ready')) return 'is not heard'
   if (!isTrue(status?.conditions, 'EntriesVerified')) return 'does not say that it verifies entries'
+  if (!isTrue(status?.conditions, 'InfoVerified')) return 'signs nothing of what it says'
   const { succeeded = 0, failed = 0, pending = 0 } = status?.deployments ?? {}
   if (failed > 0) return 'failed'
   if (pending > 0) return 'is being updated'

@@ -87,6 +87,7 @@ export const startFleet = async (place: Place, withClusters: boolean): Promise<r
         FLEET,
         ...natsArgs(nats),
         `--fleet-signing-keys=${nats.signingKeys}`,
+        `--fleet-device-keys=${nats.deviceKeys}`,
         `--device-labels=${DEVICE_LABEL.key}`,
       ),
     ({ metricsUrl }) => metricsUrl,

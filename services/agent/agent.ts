@@ -26,10 +26,12 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { EntryVerifier } from './entry-verifier.ts'
 import { agentId, lockFolder } from './folder-lock.ts'
+import { type InfoSigner, infoSigner, NO_SIGNER } from './info-signer.ts'
 import { noCluster } from './manifests/no-cluster.ts'
 import { createObjectsApi } from './manifests/objects-api.ts'
 import { manifestRunner } from './manifests/runner.ts'
 import { type ConnectOptions, connectAgent, logStatus } from './nats/connect.ts'
+import { infoStore } from './nats/info-store.ts'
 import { type ReportBuckets, StateReporter } from './nats/state-reporter.ts'
 import { watchDesired } from './nats/watch-desired.ts'
 import { PlacementRunners } from './placement-runners.ts'
@@ -47,7 +49,10 @@ export interface AgentOptions {
   readonly version: string
   /** What entries must be signed by; undefined where they need not be signed. AGENT-48. */
   readonly publicKeys: FleetKeyFile | undefined
-  readonly nats: Pick<ConnectOptions, 'url' | 'authenticator' | 'ca'>
+  readonly nats: Pick<ConnectOptions, 'url' | 'authenticator' | 'ca'> & {
+    /** The file with the key that is the device's alone: what it says of itself is signed by it. Nothing is signed without one. AGENT-56. */
+    readonly keyFile?: string | undefined
+  }
   /** Made when it is not there; one agent at a time. */
   readonly stateDir: string
   /** Where objects of manifests are applied; undefined on a device without Kubernetes. */
@@ -111,7 +116,12 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     await placements.resumeStored()
     const connection = await connectAgent({ ...options.nats, device, clock, log }, signal)
     try {
-      await runConnected(connection, options, placements, reports, signal)
+      await runConnected(
+        connection,
+        options,
+        { placements, reports, buckets: await openReportBuckets(connection, signerOf(options, folder)) },
+        signal,
+      )
     } finally {
       await connection.close()
     }
@@ -132,12 +142,21 @@ const createRunners = (
     cluster === undefined ? noCluster : manifestRunner({ api: createObjectsApi(cluster, clock), clock, log }),
 })
 
+const signerOf = ({ nats: { keyFile }, clock }: AgentOptions, folder: string): InfoSigner =>
+  keyFile === undefined ? NO_SIGNER : infoSigner(keyFile, folder, clock)
+
+/** What a connection is for. */
+interface Connected {
+  readonly placements: PlacementRunners
+  readonly reports: StateReporter
+  readonly buckets: ReportBuckets
+}
+
 /** Everything that goes over one connection, which outlives its breaks. */
 const runConnected = async (
   connection: NatsConnection,
   options: AgentOptions,
-  placements: PlacementRunners,
-  reports: StateReporter,
+  { placements, reports, buckets }: Connected,
   signal: AbortSignal,
 ): Promise<void> => {
   const { device, clock, log } = options
@@ -173,7 +192,6 @@ const runConnected = async (
       if (!scope.signal.aborted) await clock.sleep(RETRY_DELAY_MS, scope.signal)
     }
   }
-  const buckets = await openReportBuckets(connection)
   await Promise.all([
     watch(),
     reports.deliver(buckets, clock, log, signal),
@@ -182,14 +200,10 @@ const runConnected = async (
   ])
 }
 
-const openReportBuckets = async (connection: NatsConnection): Promise<ReportBuckets> => {
+const openReportBuckets = async (connection: NatsConnection, signer: InfoSigner): Promise<ReportBuckets> => {
   const kvm = new Kvm(connection)
-  const [state, info, heartbeat] = await Promise.all([
-    kvm.open(BUCKETS.state.name),
-    kvm.open(BUCKETS.info.name),
-    kvm.open(BUCKETS.heartbeat.name),
-  ])
-  return { state, info, heartbeat }
+  const [state, heartbeat] = await Promise.all([kvm.open(BUCKETS.state.name), kvm.open(BUCKETS.heartbeat.name)])
+  return { state, info: infoStore(connection, signer), heartbeat }
 }
 
 /** @param onAnew the buckets are others than before, though the connection did not break */

@@ -58,7 +58,7 @@ const status = () =>
     },
     {
       description:
-        'How the device does. Ready is Unknown once its heartbeat expired; MultipleOwners is True while several Deployments want one slot of it; EntriesVerified is False while it does not take what a key of the fleet has signed, and that alone.',
+        'How the device does. Ready is Unknown once its heartbeat expired; MultipleOwners is True while several Deployments want one slot of it; EntriesVerified is False while it does not take what a key of the fleet has signed, and that alone; InfoVerified is False while what stands in fleet-info is not signed by the device.',
     },
   )
 

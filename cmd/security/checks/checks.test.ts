@@ -385,6 +385,37 @@ describe('entries of devices', () => {
   })
 })
 
+/** SECURITY-26. */
+describe('what devices say', () => {
+  const device = (name: string, status: string, reason: string) => ({
+    metadata: { name },
+    status: { conditions: [{ type: 'InfoVerified', status, reason }] },
+  })
+
+  test('devices whose agents sign nothing are told apart from those in whose place another speaks', () => {
+    const Device = [
+      device('old', 'False', 'NotSigned'),
+      device('forged', 'False', 'NotItsOwn'),
+      device('back', 'False', 'Outdated'),
+      device('well', 'True', 'Signed'),
+      device('free', 'Unknown', 'NotChecked'),
+    ]
+    expect(found('device-infos', { Device })).toEqual([
+      expect.stringContaining('Device back, forged: what stands in fleet-info is not what its agent signed'),
+      expect.stringContaining('Device old: the agent signs nothing'),
+    ])
+    expect(found('device-infos', { Device: Device.slice(3) })).toEqual([])
+  })
+
+  test.each<[string, readonly string[], number]>([
+    ['with the keys of devices', ['manager', '--controllers=fleet', '--fleet-device-keys=/etc/nats-devices'], 0],
+    ['without them', ['manager', '--controllers=sentinel,fleet'], 1],
+    ['that is none', ['manager', '--controllers=sentinel'], 0],
+  ])('of an operator %s', (_, args, count) => {
+    expect(found('info-keys', deployment('fleet', { args }))).toHaveLength(count)
+  })
+})
+
 test('SECURITY-17: of a namespace of a cluster that takes any pod it is told which flag makes all of them so', () => {
   const labels = { 'hive.openshift.io/clusterpool-uid': 'u', 'pod-security.kubernetes.io/enforce': 'privileged' }
   const check = allChecks({ trustedSubjects: [] }).find(({ id }) => id === 'cluster-namespaces')

@@ -108,6 +108,7 @@ const ELSEWHERE = [
   'adapterTokenAudience',
   'clusterpoolPodSecurity',
   'clusterpoolPodNetwork',
+  'fleetDeviceKeys',
   'fleetSigningKeys',
 ]
 

@@ -2,7 +2,7 @@
 import type { Check } from '../model.ts'
 import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
-import { deviceEntriesCheck } from './devices.ts'
+import { deviceEntriesCheck, deviceInfosCheck } from './devices.ts'
 import { flagChecks } from './flags.ts'
 import { natsUsersCheck } from './nats.ts'
 import { clusterTrafficCheck, defaultDenyCheck, openTrafficCheck } from './network.ts'
@@ -31,5 +31,6 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   ...flagChecks,
   natsUsersCheck,
   deviceEntriesCheck,
+  deviceInfosCheck,
   projectsCheck,
 ]

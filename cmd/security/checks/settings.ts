@@ -91,6 +91,17 @@ const entrySigning = settingsCheck('entry-signing', ['manager'], (container) => 
   }
 })
 
+/** SECURITY-26. */
+const infoKeys = settingsCheck('info-keys', ['manager'], (container) => {
+  if (!controllersOf(container).includes('fleet') || settingOf(container, 'fleetDeviceKeys') !== undefined)
+    return undefined
+  return {
+    line: LINES.entries,
+    what: 'without --fleet-device-keys what opens NATS says what a device is, and by that which Deployments it gets',
+    todo: 'add --fleet-device-keys and its volume, as kustomize/fleet has them',
+  }
+})
+
 /** Where Kubernetes and our manifests put tokens and keys. */
 const SECRET_FOLDERS = ['/var/run/secrets', '/run/secrets', '/etc/nats', '/etc/muster-nats']
 
@@ -130,5 +141,6 @@ export const settingsChecks: readonly Check[] = [
   apiTaskAccounts,
   taskFiles,
   entrySigning,
+  infoKeys,
   natsTls,
 ]

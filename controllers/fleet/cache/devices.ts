@@ -3,37 +3,37 @@
  * A Device is created when its agent is heard, so one that was deleted while the machine was off stays deleted. FLEET-52.
  */
 
+import type { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { parseDeviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { type Info, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { Device as DEVICES } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Api, Desired } from '#operator/client/api.ts'
-import { ApiError, isConflict } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { isLater } from '#operator/model/resource-version.ts'
-import { WindowError } from '../rollout/maintenance-windows.ts'
 import type { FleetState } from '../state/fleet-state.ts'
-import { bytesOf, type KeyUpdate } from '../state/key-update.ts'
+import type { KeyUpdate } from '../state/key-update.ts'
 import { placementPhase } from '../state/placement.ts'
-import { type DeviceView, deviceView } from '../state/views.ts'
 import {
   buildDevice,
   buildDeviceStatus,
+  counterOf,
   type DeviceStatusInput,
   isWritten,
   OPERATOR_ANNOTATION,
-  withoutLabels,
+  type TakenInfo,
 } from '../status/device-status.ts'
 import { knowsKey } from '../status/entries-verified.ts'
+import { applyDevice, FIELD_MANAGER } from './apply-device.ts'
 import { readClusterOfDevice } from './cluster-of-device.ts'
+import { viewOfDevice } from './device-view.ts'
+import { InfoCache } from './infos.ts'
 import { chooseLabels, labelsAppliedBy } from './own-labels.ts'
 
 /** Milliseconds between looks at the devices whose windows or taints make time matter. */
 const RECHECK_INTERVAL_MS = 10_000
-/** Owns what the operator applies. */
-const FIELD_MANAGER = 'muster-fleet'
 
 export class DeviceCache {
   readonly #state: FleetState
@@ -41,7 +41,7 @@ export class DeviceCache {
   readonly #operatorId: string
   readonly #ownLabels: readonly string[]
   readonly #objects = new Map<string, Device>()
-  readonly #infos = new Map<string, Info>()
+  readonly #infos: InfoCache
   readonly #heartbeats = new Map<string, Date>()
   readonly #offlineSince = new Map<string, number>()
   readonly #changed = new Set<string>()
@@ -54,8 +54,16 @@ export class DeviceCache {
   /**
    * @param keeper Of this operator: `<namespace>/<Lease>`.
    * @param ownLabels Labels that devices choose themselves.
+   * @param keys By which devices sign what they say; undefined where that is not asked for.
    */
-  constructor(state: FleetState, clock: Clock, keeper: string, ownLabels: readonly string[] = []) {
+  constructor(
+    state: FleetState,
+    clock: Clock,
+    keeper: string,
+    ownLabels: readonly string[] = [],
+    keys?: Pick<DeviceKeyFolder, 'keyOf'>,
+  ) {
+    this.#infos = new InfoCache(keys)
     this.#state = state
     this.#clock = clock
     this.#operatorId = keeper
@@ -79,10 +87,8 @@ export class DeviceCache {
   infoSeen(update: KeyUpdate): MalformedEntry | undefined {
     try {
       const name = parseDeviceKey(update.key)
-      const bytes = bytesOf(update)
       this.#urgent.add(name)
-      if (bytes === undefined) this.#infos.delete(name)
-      else this.#infos.set(name, infoCodec.decode(bytes).payload)
+      this.#infos.seen(name, update)
       return undefined
     } catch (error) {
       if (error instanceof MalformedEntry) return error
@@ -125,8 +131,15 @@ export class DeviceCache {
     return this.#objects.get(name)
   }
 
+  /** What its agent says, as far as it is known to be its own. FLEET-123. */
   info(name: string): Info | undefined {
-    return this.#infos.get(name)
+    return this.#infos.taken(name, counterOf(this.#objects.get(name)))
+  }
+
+  /** Devices have other keys. FLEET-125. */
+  keysChanged(): void {
+    this.#infos.keysChanged()
+    this.markAllChanged()
   }
 
   lastSeen(name: string): Date | undefined {
@@ -142,8 +155,22 @@ export class DeviceCache {
   countVerifying() {
     const { ids } = this.#state.signer
     if (ids.length === 0) return undefined
-    const verifying = [...this.#infos.values()].filter((info) => knowsKey(ids, info)).length
-    return { verifying, others: this.#infos.size - verifying }
+    const infos = [...this.#infos.names()].flatMap((name) => this.info(name) ?? [])
+    const verifying = infos.filter((info) => knowsKey(ids, info)).length
+    return { verifying, others: infos.length - verifying }
+  }
+
+  /** How many devices say something, by what is known of its writer; undefined where that is not asked for. FLEET-124. */
+  countInfos() {
+    if (!this.#infos.isVerifying) return undefined
+    const counts = { signed: 0, unsigned: 0, refused: 0 }
+    for (const name of this.#infos.names()) {
+      const verdict = this.#infos.verdict(name, counterOf(this.#objects.get(name)))
+      if (verdict?.isTaken === false) counts.refused += 1
+      else if (verdict?.condition?.status === 'True') counts.signed += 1
+      else counts.unsigned += 1
+    }
+    return counts
   }
 
   /** How many entries they refuse, because no key that they know has signed them; undefined where nothing is signed. FLEET-105. */
@@ -179,20 +206,22 @@ export class DeviceCache {
 
   /** Everything is to be looked at, as by a replica that begins to lead. */
   markAllChanged(): void {
-    for (const name of [...this.#objects.keys(), ...this.#infos.keys()]) this.#changed.add(name)
+    for (const name of [...this.#objects.keys(), ...this.#infos.names()]) this.#changed.add(name)
   }
 
   /** Brings one Device up to what is known of it. @returns how many requests it took @throws ApiError, NetworkError */
   async reconcile(api: Api, name: string, now: Date): Promise<number> {
     let requests = 0
-    const info = this.#infos.get(name)
     let present = this.#objects.get(name)
+    const verdict = this.#infos.verdict(name, counterOf(present))
+    const info = this.info(name)
     const isAlive = this.#state.isAlive(name)
     const keeper = present?.metadata.annotations?.[OPERATOR_ANNOTATION]
     if (keeper !== undefined ? keeper !== this.#operatorId : info === undefined) return 0
-    const isOpen = info !== undefined && !isWritten(info, this.#ownLabels, present)
+    const taken = info && { info, counter: verdict?.counter }
+    const isOpen = taken !== undefined && !isWritten(taken, this.#ownLabels, present)
     if (isOpen && (present !== undefined || isAlive)) {
-      const desired = await this.#build(api, name, info, present)
+      const desired = await this.#build(api, name, taken, present)
       if (desired === undefined) return requests
       present = await applyDevice(api, desired)
       this.#written(present)
@@ -210,6 +239,7 @@ export class DeviceCache {
       phases: [...this.#state.placedOn(name)].map((known) => placementPhase(known.deployment, known.device, known)),
       slotConflicts: this.#state.slotConflictsOn(name),
       info,
+      verdict,
       signing: this.#state.signer.ids,
       now,
     }
@@ -221,7 +251,13 @@ export class DeviceCache {
   }
 
   /** What its agent says of it, as far as that is taken; undefined when no Device is made for it. @throws ApiError, NetworkError */
-  async #build(api: Api, name: string, info: Info, present: Device | undefined): Promise<Desired<Device> | undefined> {
+  async #build(
+    api: Api,
+    name: string,
+    taken: TakenInfo,
+    present: Device | undefined,
+  ): Promise<Desired<Device> | undefined> {
+    const { info } = taken
     const cluster = await readClusterOfDevice(api, info)
     if (present === undefined && cluster === 'Forgotten') return undefined
     const allowed = this.#ownLabels
@@ -234,7 +270,7 @@ export class DeviceCache {
       allowed,
       written: stored === undefined ? {} : labelsAppliedBy(FIELD_MANAGER, stored),
     })
-    return buildDevice({ name, info, allowed, labels, operator: this.#operatorId })
+    return buildDevice({ name, taken, allowed, labels, operator: this.#operatorId })
   }
 
   /** As our own write left it, unless the watch has shown a later version. */
@@ -253,26 +289,3 @@ export class DeviceCache {
 
 const toDate = (milliseconds: number | undefined): Date | undefined =>
   milliseconds === undefined ? undefined : new Date(milliseconds)
-
-/** A Device may name windows that can't be read: then none ever opens. */
-const viewOfDevice = (device: Device, now: Date): DeviceView => {
-  try {
-    return deviceView(device, now)
-  } catch (error) {
-    if (!(error instanceof WindowError)) throw error
-    const { windows: _, ...spec } = device.spec
-    return { ...deviceView({ ...device, spec }, now), opens: 'never' }
-  }
-}
-
-/** Applies what the agent reported, except labels that another field manager owns. @throws ApiError, NetworkError */
-const applyDevice = async (api: Api, desired: Desired<Device>): Promise<Device> => {
-  try {
-    return await api.apply(DEVICES, desired, { fieldManager: FIELD_MANAGER })
-  } catch (error) {
-    if (!(error instanceof ApiError) || !isConflict(error)) throw error
-    const fields = (error.details.causes ?? []).flatMap(({ field }) => field ?? [])
-    // What is left, the inventory and our annotations, has no other owner.
-    return api.apply(DEVICES, withoutLabels(desired, fields), { fieldManager: FIELD_MANAGER, force: true })
-  }
-}

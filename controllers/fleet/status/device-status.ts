@@ -1,7 +1,7 @@
 /** What is written of a Device: what its agent tells, as far as it may, and its status. Pure. FLEET-52, FLEET-53, FLEET-93. */
 
 import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { digestOf, isCount } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Desired } from '#operator/client/api.ts'
@@ -10,10 +10,14 @@ import type { OwnLabels } from '../cache/own-labels.ts'
 import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
 import type { SlotConflict } from '../state/slot-conflicts.ts'
 import { verificationConditions } from './entries-verified.ts'
+import { type InfoVerdict, infoConditions } from './info-verified.ts'
 import { deviceSlotConditions } from './multiple-owners.ts'
 
 /** The digest of what the agent said that was written last: a restart writes nothing, and what people changed since stays. */
 const INFO_ANNOTATION = 'fleet.nationtech.io/info'
+
+/** The counter of what the agent signed last: what is older, or not signed, is not taken any more. FLEET-123. */
+const COUNTER_ANNOTATION = 'fleet.nationtech.io/info-counter'
 
 /** What the agent said of labels that are not its own to choose, as `key=value`, separated by commas. */
 const REPORTED_LABELS_ANNOTATION = 'fleet.nationtech.io/reported-labels'
@@ -25,13 +29,31 @@ export const OPERATOR_ANNOTATION = 'fleet.nationtech.io/operator'
 const digestOfInfo = ({ labels, inventory }: Info, allowed: readonly string[]): string =>
   digestOf(allowed.includes('*') ? { labels, inventory } : { labels, inventory, allowed })
 
+/** What an agent says, and is taken. */
+export interface TakenInfo {
+  readonly info: Info
+  /** Undefined when it never signed. */
+  readonly counter: number | undefined
+}
+
+/** Of what the device signed last; undefined when it never did. */
+export const counterOf = (device: Device | undefined): number | undefined => {
+  const text = device?.metadata.annotations?.[COUNTER_ANNOTATION]
+  const counter = Number(text)
+  return text !== undefined && isCount(counter) ? counter : undefined
+}
+
 /** Whether what the agent says was written. @param present As it is; undefined when there is none yet. */
-export const isWritten = (info: Info, allowed: readonly string[], present: Device | undefined): boolean =>
-  present?.metadata.annotations?.[INFO_ANNOTATION] === digestOfInfo(info, allowed)
+export const isWritten = (
+  { info, counter }: TakenInfo,
+  allowed: readonly string[],
+  present: Device | undefined,
+): boolean =>
+  present?.metadata.annotations?.[INFO_ANNOTATION] === digestOfInfo(info, allowed) && counterOf(present) === counter
 
 export interface DeviceInput {
   readonly name: string
-  readonly info: Info
+  readonly taken: TakenInfo
   /** Labels that devices choose themselves. */
   readonly allowed: readonly string[]
   readonly labels: OwnLabels
@@ -40,7 +62,13 @@ export interface DeviceInput {
 }
 
 /** What is applied for a device. */
-export const buildDevice = ({ name, info, allowed, labels, operator }: DeviceInput): Desired<Device> => {
+export const buildDevice = ({
+  name,
+  taken: { info, counter },
+  allowed,
+  labels,
+  operator,
+}: DeviceInput): Desired<Device> => {
   const ignored = Object.entries(labels.ignored).map(([key, value]) => `${key}=${value}`)
   return {
     metadata: {
@@ -49,6 +77,7 @@ export const buildDevice = ({ name, info, allowed, labels, operator }: DeviceInp
       annotations: {
         [INFO_ANNOTATION]: digestOfInfo(info, allowed),
         [OPERATOR_ANNOTATION]: operator,
+        ...(counter !== undefined && { [COUNTER_ANNOTATION]: String(counter) }),
         ...(ignored.length > 0 && { [REPORTED_LABELS_ANNOTATION]: ignored.join(',') }),
       },
     },
@@ -79,6 +108,8 @@ export interface DeviceStatusInput {
   readonly slotConflicts: readonly SlotConflict[]
   /** What its agent said; undefined when nothing. */
   readonly info: Info | undefined
+  /** Whether that is its own; undefined when the store has nothing of it. */
+  readonly verdict: InfoVerdict | undefined
   /** The ids of the keys by which entries are signed. */
   readonly signing: readonly string[]
   readonly now: Date
@@ -102,6 +133,7 @@ export const buildDeviceStatus = (input: DeviceStatusInput): DeviceStatus => {
     readiness(input),
     ...deviceSlotConditions(input.slotConflicts, conditions),
     ...verificationConditions({ ...conditions, signing: input.signing, info: input.info }),
+    ...infoConditions({ ...conditions, verdict: input.verdict }),
   ]
   const status: DeviceStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),

@@ -7,11 +7,12 @@ import { isFull } from '#lib/nats/limits.ts'
 import { isStaleWrite, presentRevision } from '#lib/nats/stale-write.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { InfoStore } from './info-store.ts'
 
 /** The buckets that a device writes to. */
 export interface ReportBuckets {
   readonly state: KV
-  readonly info: KV
+  readonly info: InfoStore
   readonly heartbeat: KV
 }
 
@@ -162,7 +163,12 @@ export class StateReporter {
  * Whether the last value of the key is not the one that this device wrote. A device may not read, so it asks by a write that only a
  * key without a value takes: the refusal names the revision that the key has.
  */
-const isOvertaken = async (bucket: KV, key: string, bytes: Uint8Array, revision: number): Promise<boolean> => {
+const isOvertaken = async (
+  bucket: Pick<InfoStore, 'put'>,
+  key: string,
+  bytes: Uint8Array,
+  revision: number,
+): Promise<boolean> => {
   try {
     await bucket.put(key, bytes, { previousSeq: 0 })
     return true

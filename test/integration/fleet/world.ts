@@ -5,6 +5,7 @@ import { connect } from '@nats-io/transport-node'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import type { FleetView, FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
 import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
 import {
   desiredCodec,
@@ -84,6 +85,8 @@ export interface Between {
   readonly deviceLabels?: readonly string[]
   /** A file with the keys that entries are signed by. */
   readonly signingKeys?: string
+  /** A folder with the public keys of devices, for an operator in this process. */
+  readonly deviceKeys?: string
 }
 
 export interface Running {
@@ -148,7 +151,7 @@ export const fleetWorld = async (users?: string): Promise<FleetWorld> => {
         return texts
       }),
     revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
-    async operator({ natsUrl = nats.url, server, of = namespace, deviceLabels = ['*'], signingKeys } = {}) {
+    async operator({ natsUrl = nats.url, server, of = namespace, deviceLabels = ['*'], signingKeys, deviceKeys } = {}) {
       const registry = new Registry()
       const lines: string[] = []
       const viewRef: FleetViewRef = { view: undefined }
@@ -158,6 +161,7 @@ export const fleetWorld = async (users?: string): Promise<FleetWorld> => {
           namespace: of,
           deviceLabels,
           ...(signingKeys !== undefined && { signingKeys: await FleetKeyFile.open(signingKeys, readSigningKeys) }),
+          ...(deviceKeys !== undefined && { deviceKeys: await DeviceKeyFolder.open(deviceKeys) }),
           leaseNamespace: namespace,
           identity: `replica-${Math.random().toString(36).slice(2)}`,
           registry,

@@ -67,6 +67,40 @@ const DEVICES: readonly Mutation[] = [
     ],
   },
   {
+    title: 'a device that signs nothing of what it says',
+    reports: ['device-infos'],
+    edits: [
+      {
+        kind: 'Device',
+        create: {
+          metadata: { name: 'unsigned' },
+          spec: {},
+          status: {
+            conditions: [
+              {
+                type: 'InfoVerified',
+                status: 'False',
+                reason: 'NotSigned',
+                message: 'its agent signs nothing',
+                lastTransitionTime: '2026-01-01T00:00:00Z',
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+  {
+    title: 'a fleet operator that asks for no signatures of devices',
+    reports: ['info-keys'],
+    edits: [
+      inContainer('Deployment', 'fleet-operator', (container) => ({
+        ...container,
+        args: container.args.filter((arg: string) => !arg.startsWith('--fleet-device-keys')),
+      })),
+    ],
+  },
+  {
     title: 'a fleet operator that signs nothing',
     reports: ['entry-signing'],
     edits: [
