@@ -17,13 +17,13 @@ import type { FleetState } from '../state/fleet-state.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
 import { placementPhase } from '../state/placement.ts'
 import {
+  type AcceptedInfo,
   buildDevice,
   buildDeviceStatus,
   counterOf,
   type DeviceStatusInput,
   isWritten,
   OPERATOR_ANNOTATION,
-  type TakenInfo,
 } from '../status/device-status.ts'
 import { knowsKey } from '../status/entries-verified.ts'
 import { applyDevice, FIELD_MANAGER } from './apply-device.ts'
@@ -133,7 +133,7 @@ export class DeviceCache {
 
   /** What its agent says, as far as it is known to be its own. FLEET-123. */
   info(name: string): Info | undefined {
-    return this.#infos.taken(name, counterOf(this.#objects.get(name)))
+    return this.#infos.accepted(name, counterOf(this.#objects.get(name)))
   }
 
   /** Devices have other keys. FLEET-125. */
@@ -218,10 +218,10 @@ export class DeviceCache {
     const isAlive = this.#state.isAlive(name)
     const keeper = present?.metadata.annotations?.[OPERATOR_ANNOTATION]
     if (keeper !== undefined ? keeper !== this.#operatorId : info === undefined) return 0
-    const taken = info && { info, counter: verdict?.counter }
-    const isOpen = taken !== undefined && !isWritten(taken, this.#ownLabels, present)
+    const accepted = info && { info, counter: verdict?.counter }
+    const isOpen = accepted !== undefined && !isWritten(accepted, this.#ownLabels, present)
     if (isOpen && (present !== undefined || isAlive)) {
-      const desired = await this.#build(api, name, taken, present)
+      const desired = await this.#build(api, name, accepted, present)
       if (desired === undefined) return requests
       present = await applyDevice(api, desired)
       this.#written(present)
@@ -254,10 +254,10 @@ export class DeviceCache {
   async #build(
     api: Api,
     name: string,
-    taken: TakenInfo,
+    accepted: AcceptedInfo,
     present: Device | undefined,
   ): Promise<Desired<Device> | undefined> {
-    const { info } = taken
+    const { info } = accepted
     const cluster = await readClusterOfDevice(api, info)
     if (present === undefined && cluster === 'Forgotten') return undefined
     const allowed = this.#ownLabels
@@ -270,7 +270,7 @@ export class DeviceCache {
       allowed,
       written: stored === undefined ? {} : labelsAppliedBy(FIELD_MANAGER, stored),
     })
-    return buildDevice({ name, taken, allowed, labels, operator: this.#operatorId })
+    return buildDevice({ name, accepted, allowed, labels, operator: this.#operatorId })
   }
 
   /** As our own write left it, unless the watch has shown a later version. */

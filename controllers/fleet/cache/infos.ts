@@ -55,7 +55,7 @@ export class InfoCache {
   }
 
   /** What is to be gone by; undefined when there is nothing that is taken. @param counter of the last one of the device that was signed */
-  taken(device: string, counter: number | undefined): Info | undefined {
+  accepted(device: string, counter: number | undefined): Info | undefined {
     return this.verdict(device, counter)?.isTaken === true ? this.#infos.get(device)?.info : undefined
   }
 

@@ -30,7 +30,7 @@ const digestOfInfo = ({ labels, inventory }: Info, allowed: readonly string[]): 
   digestOf(allowed.includes('*') ? { labels, inventory } : { labels, inventory, allowed })
 
 /** What an agent says, and is taken. */
-export interface TakenInfo {
+export interface AcceptedInfo {
   readonly info: Info
   /** Undefined when it never signed. */
   readonly counter: number | undefined
@@ -45,7 +45,7 @@ export const counterOf = (device: Device | undefined): number | undefined => {
 
 /** Whether what the agent says was written. @param present As it is; undefined when there is none yet. */
 export const isWritten = (
-  { info, counter }: TakenInfo,
+  { info, counter }: AcceptedInfo,
   allowed: readonly string[],
   present: Device | undefined,
 ): boolean =>
@@ -53,7 +53,7 @@ export const isWritten = (
 
 export interface DeviceInput {
   readonly name: string
-  readonly taken: TakenInfo
+  readonly accepted: AcceptedInfo
   /** Labels that devices choose themselves. */
   readonly allowed: readonly string[]
   readonly labels: OwnLabels
@@ -64,7 +64,7 @@ export interface DeviceInput {
 /** What is applied for a device. */
 export const buildDevice = ({
   name,
-  taken: { info, counter },
+  accepted: { info, counter },
   allowed,
   labels,
   operator,
