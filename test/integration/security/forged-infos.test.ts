@@ -167,7 +167,7 @@ test('attack: what opens NATS says of a device what its agent did not say', asyn
 })
 
 // FLEET-123, FLEET-124, FLEET-125
-test('a device that never signed is believed, and said to; from its first signature on it is not, and its key can be exchanged', async () => {
+test('a device that never signed is believed, and its Device says so; from its first signature on nothing unsigned is, and its key can be exchanged', async () => {
   const operator = await world.operator({ deviceKeys: keys })
   await put(KIOSK, { value: info('k1'), signature: '' })
   const beat = heartbeatCodec.encode({ boot: 'b', at: new Date().toISOString() }, 0)
