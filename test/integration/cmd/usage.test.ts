@@ -309,6 +309,7 @@ describe('what is asked for is printed', () => {
         --fleet-public-keys <FILE>              public keys of the fleet, PEM, as its ConfigMap fleet-signing has them: clusters that are devices take only entries that one of them has signed (default: every entry) (MUSTER_FLEET_PUBLIC_KEYS)
         --device-labels <KEYS>                  labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all (default: none; MUSTER_DEVICE_LABELS)
         --fleet-signing-keys <FILE>             private keys of Ed25519, PEM, by which entries for devices are signed; read again when it changes (default: nothing is signed, and agents that demand it take nothing new) (MUSTER_FLEET_SIGNING_KEYS)
+        --fleet-device-keys <FOLDER>            public keys of devices, a file for each with the name of the device, as the ConfigMap nats-devices has them; what a device says that has signed before is taken only with a signature by its key (default: all that stands in fleet-info is taken) (MUSTER_FLEET_DEVICE_KEYS)
         --log-level <LEVEL>                     how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
         --log-format <FORMAT>                   json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
         -h, --help                              display help for command

@@ -84,7 +84,7 @@ const NO_REASONS = new Set(
   [
     'True False Unknown Ready Reconciling Stalled Applied Hibernating Installed Pending ClusterRunning Overlapping Unowned',
     'MultipleOwners Deployments Watch Failure TaskError Change Hibernate Mark Nothing Register Withdraw WriteStatus',
-    'DeleteClaim GrantSubjects LetGo MarkCluster None Active Inactive Paused Waiting Silent',
+    'DeleteClaim GrantSubjects LetGo MarkCluster None Active Inactive Paused Waiting Silent NoKey NotAsked Wrong',
   ].flatMap((words) => words.split(' ')),
 )
 
