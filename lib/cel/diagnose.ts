@@ -24,6 +24,10 @@ const problem = (expression: string, error: ParseError | LibraryTypeError | Eval
 
 const isStackOverflow = (error: unknown): boolean => error instanceof RangeError && error.message.includes('call stack')
 
+/** How deep the stack is depends on the process: the library counts the parts of what it could still descend into. */
+const hasTooManyParts = (error: unknown): boolean =>
+  isStackOverflow(error) || (error instanceof ParseError && /^Exceeded max(AstNodes|Depth)\b/.test(error.summary))
+
 /** @throws CelCompileError for what the library throws */
 export const orCompileError = <T>(expression: string, step: () => T): T => {
   try {
@@ -35,7 +39,7 @@ export const orCompileError = <T>(expression: string, step: () => T): T => {
 
 /** The error of a compilation for what the library found, or the error itself when it is none of an expression. */
 export const compileError = (expression: string, error: unknown, names?: Names): unknown => {
-  if (isStackOverflow(error)) {
+  if (hasTooManyParts(error)) {
     return new CelCompileError(
       { reason: 'TooDeep', summary: 'the expression has too many parts inside each other: part it', expression },
       { cause: error },

@@ -48,6 +48,8 @@ test.each([
   ['true &&\n  replicas + "a"', 'NoSuchOverload', 'int + string at line 2, column 3'],
   ['has(cluster)', 'InvalidMacroArgument', 'write has(a.b)'],
   [`${'!'.repeat(16_000)}true`, 'TooDeep', 'part it'],
+  // What fits on any stack.
+  [`1${'+1'.repeat(6_000)}`, 'TooDeep', 'part it'],
   [`1${'+1'.repeat(9_000)}`, 'TooLong', '16384'],
 ])('%.30s does not compile: %s', (expression, reason, message) => {
   const error = failure(() => compile(expression))
