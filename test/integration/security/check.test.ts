@@ -114,18 +114,18 @@ describe('on a real API server', () => {
     )
 
   /** Makes an edit, and gives what takes it back. */
-  const make = async (edit: Edit): Promise<() => Promise<unknown>> => {
+  const make = async (edit: Edit, made: { last?: KubeObject }): Promise<() => Promise<unknown>> => {
     const { kind } = edit
     if ('create' in edit) {
-      const { metadata } = edit.create
-      const object = { apiVersion: apiVersionOf(KINDS[kind]), kind, ...edit.create }
+      const given = typeof edit.create === 'function' ? edit.create(made.last) : edit.create
+      const { metadata, status } = given
+      const object = { apiVersion: apiVersionOf(KINDS[kind]), kind, ...given }
       // A policy is out of force a moment after its binding is gone.
-      await vi.waitFor(() => cluster.rest('POST', pathOfObject(kind, { namespace: metadata.namespace }), object), {
+      made.last = await vi.waitFor(() => cluster.rest<KubeObject>('POST', pathOfObject(kind, { namespace: metadata.namespace }), object), {
         timeout: 60_000,
         interval: 200,
       })
       const path = pathOfObject(kind, metadata)
-      const { status } = edit.create
       if (status !== undefined)
         await cluster.rest('PUT', `${path}/status`, { ...(await cluster.rest<KubeObject>('GET', path)), status })
       return () => cluster.rest('DELETE', path)
@@ -143,7 +143,8 @@ describe('on a real API server', () => {
 
   const makeAll = async (edits: readonly Edit[]): Promise<AsyncDisposable> => {
     await using stack = new AsyncDisposableStack()
-    for (const edit of edits) stack.defer((await make(edit)) as () => Promise<void>)
+    const made = {}
+    for (const edit of edits) stack.defer((await make(edit, made)) as () => Promise<void>)
     return stack.move()
   }
 
