@@ -196,7 +196,7 @@ describe('the administrator of the API', () => {
     'system:serviceaccount:hyperfleet-system:x=admin',
     'system:serviceaccount:hyperfleet-system:x=reader+admin',
     'system:serviceaccount:hyperfleet-system:x=admin + reader',
-    'system:serviceaccount:hyperfleet-system:hyperfleet-developer-2=admin',
+    'system:serviceaccount:hyperfleet-system:hyperfleet-developer=admin',
   ])('is a finding where editors of Muster’s namespace have its tokens: %s', (roles) => {
     expect(said(roles)).toHaveLength(1)
   })
@@ -204,7 +204,6 @@ describe('the administrator of the API', () => {
   test.each([
     'system:serviceaccount:hyperfleet-admin:hyperfleet-admin=admin',
     'system:serviceaccount:hyperfleet-system:x=reader+adapter',
-    'system:serviceaccount:hyperfleet-system:hyperfleet-developer=admin',
     'group:admin=reader',
   ])('is none elsewhere: %s', (roles) => {
     expect(said(roles)).toEqual([])

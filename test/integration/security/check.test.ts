@@ -29,7 +29,7 @@ const objectsOf = (all: readonly KubeObject[]): Objects =>
   ) as unknown as Objects
 
 describe('SECURITY-1: nothing is to report of', () => {
-  test.each(['install', 'overlays/dev', 'overlays/stage', 'overlays/prod', 'overlays/member'])(
+  test.each(['install', 'overlays/stage', 'overlays/prod', 'overlays/member'])(
     'kustomize/%s, with the projects of Argo CD',
     async (folder) => {
       const builds = await Promise.all(
@@ -41,6 +41,14 @@ describe('SECURITY-1: nothing is to report of', () => {
       expect(checked).toBe(CHECKS.length)
     },
   )
+
+  // SECURITY-11
+  test('kustomize/overlays/dev, but that its developer’s account may do everything at the API', async () => {
+    const { stdout } = await kubectl('kustomize', 'kustomize/overlays/dev')
+    const { findings } = runChecks(CHECKS, objectsOf(loadAll(stdout) as KubeObject[]), readShipped())
+    expect(findings.map(({ check }) => check)).toEqual(['api-administrators'])
+    expect(findings[0]?.what).toContain('hyperfleet-developer has the role admin')
+  })
 
   test('SECURITY-13: the install with all providers that come with it, and with one of another folder', async () => {
     const providers = ['local', 'hosted', 'cluster-api'].map((name) => `kustomize/providers/${name}`)
