@@ -65,7 +65,7 @@ export default defineConfig({
           name: 'kind',
           include: [...ON_KIND, ...BUILT_LATER, ...GITOPS],
           env: { MUSTER_GITOPS_ON: 'kind' },
-          globalSetup: ['test/harness/global.ts'],
+          globalSetup: ['test/harness/kind-global.ts', 'test/harness/global.ts'],
           // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are
           // restarted and nothing comes to its end.
           maxWorkers: 2,

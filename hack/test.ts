@@ -23,6 +23,7 @@ import { sweepFoldersOfTheDead } from './process/owners.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
 import { SYSTEMD } from './systemd/missing.ts'
+import { auditDependencies } from './testing/audit.ts'
 import { parseTestArguments, USAGE, WHOLE_RUN } from './testing/arguments.ts'
 import { affectedTests, changedPaths } from './testing/changed.ts'
 import { runChecks } from './testing/checks.ts'
@@ -100,10 +101,18 @@ const prepareSecondPart = () =>
     if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
   })
 
+/** On a developer's machine a run asks nothing of the network. */
+const auditInCi = async (): Promise<readonly string[]> => {
+  if (process.env.CI !== 'true') return []
+  const { state, says } = await auditDependencies()
+  say(`${state === 'clean' ? '✓' : state === 'holes' ? '✗' : '-'} ${says} (npm audit)`)
+  return state === 'holes' ? ['known holes in dependencies'] : []
+}
+
 const unprepared = [...(await prepareServers())]
 const preparingSecondPart = prepareSecondPart()
 const secondPartIsReady = async (): Promise<void> => void unprepared.push(...(await preparingSecondPart))
-const failedChecks = await runChecks(say)
+const failedChecks = [...(await runChecks(say)), ...(await auditInCi())]
 const {
   tally: tests,
   unsteady,

@@ -93,6 +93,8 @@ const optionsReason = ({ option, message }: ApiOptionsError, options: ApiOptions
       return `--bind-address: ${message}: ${AGAINST_STRANGERS}`
     case 'issuers':
       return `${issuersFlag(options)}: ${message}`
+    case 'tenants':
+      return `--config: ${options.config}: ${message}`
     case 'tls':
       return `--tls-cert-file: ${message}`
   }

@@ -34,7 +34,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['create'], scope: 'Cluster' },
     { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['list', 'watch'], scope: 'Cluster' },
     { group: 'rbac.authorization.k8s.io', resource: 'rolebindings', verbs: ['list', 'watch', 'create', 'patch', 'delete'], scope: 'Cluster' },
-    { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['bind'], name: 'hive-cluster-pool-admin', scope: 'Cluster' },
+    { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['bind'], name: 'hive-cluster-pool-cluster-admin', scope: 'Cluster' },
   ],
   clusterclaim: [
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'], scope: 'Cluster' },

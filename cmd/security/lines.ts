@@ -17,6 +17,10 @@ export const LINES = {
   configuration: { role: 'namespace editor', mustNot: 'write Muster’s configuration, such as the keys of devices' },
   devices: { role: 'namespace editor', mustNot: 'put programs on devices' },
   pools: { role: 'namespace editor', mustNot: 'join a pool by writing clusterPoolRef' },
+  poolNamespaces: {
+    role: 'namespace editor',
+    mustNot: 'have a pool copy its Secrets into a namespace of theirs, or count a cluster there',
+  },
   steps: {
     role: 'namespace editor',
     mustNot: 'take a finalizer of Muster off, or let a rollout of their own go on',

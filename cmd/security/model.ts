@@ -1,5 +1,7 @@
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
@@ -112,6 +114,8 @@ export interface Objects {
   readonly RoleBinding: readonly RoleBinding[]
   readonly AppProject: readonly KubeObject<ProjectSpec>[]
   readonly ClusterClaim: readonly ClusterClaim[]
+  readonly ClusterPool: readonly ClusterPool[]
+  readonly ClusterDeployment: readonly ClusterDeployment[]
   readonly Device: readonly Device[]
 }
 

@@ -1,5 +1,7 @@
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
@@ -46,11 +48,20 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
     subresources: [],
   }),
   ClusterClaim,
+  ClusterPool,
+  ClusterDeployment,
   Device,
 }
 
-/** Wherever they are: Argo CD has a namespace of its own, claims those of their teams, clusters one each, and devices none. */
-const EVERYWHERE: readonly KindName[] = ['AppProject', 'ClusterClaim', 'Device', 'NetworkPolicy']
+/** Wherever they are: Argo CD has a namespace of its own, claims and pools those of their teams, clusters one each, and devices none. */
+const EVERYWHERE: readonly KindName[] = [
+  'AppProject',
+  'ClusterClaim',
+  'ClusterDeployment',
+  'ClusterPool',
+  'Device',
+  'NetworkPolicy',
+]
 
 const OF_RIGHTS = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE]
 

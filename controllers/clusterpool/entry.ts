@@ -60,7 +60,7 @@ const rights: Rights = {
       group: 'rbac.authorization.k8s.io',
       resource: 'clusterroles',
       verbs: ['bind'],
-      name: 'hive-cluster-pool-admin',
+      name: 'hive-cluster-pool-cluster-admin',
       reason:
         'No call of its own: Kubernetes lets no client hand out a role that it does not have, unless it may bind it.',
     },

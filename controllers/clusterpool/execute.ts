@@ -96,7 +96,10 @@ const executeAction = async (action: Action, context: ExecuteContext): Promise<v
       await patchIfUnchanged(context, ClusterDeployment, action.cluster, { spec: { powerState: action.power } })
       return
     case 'BindAdmins':
-      if (action.subjects.length === 0) return api.delete(RoleBinding, ADMIN_BINDING, action.namespace)
+      // The role of a binding can't be changed.
+      if (action.subjects.length === 0 || action.isOfOtherRole)
+        await api.delete(RoleBinding, ADMIN_BINDING, action.namespace)
+      if (action.subjects.length === 0) return
       await api.apply(RoleBinding, adminBindingManifest(pool, action), { fieldManager: FIELD_MANAGER, force: true })
       return
     case 'BindProvider':

@@ -14,6 +14,7 @@ import type { NamespacedName } from './model/names.ts'
 import type { PoolNamespace, PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
 import { type PoolIndexes, PROVIDER_ROLES } from './observe/indexes.ts'
+import { findOwnClusters, isNamespaceOfEarlierPool } from './observe/own-clusters.ts'
 import type { Rejections } from './observe/rejections.ts'
 import type { WriteCache } from './observe/write-cache.ts'
 
@@ -39,7 +40,10 @@ export const readPoolObjects = async (
   const { indexes, writeCache } = reading
   await confirmOverdueWrites(reading)
   const key = keyOf(pool.metadata)
-  const clusters = writeCache.merge(ClusterDeployment, indexes.clustersOfPool.get(key), reading.now)
+  const naming = writeCache.merge(ClusterDeployment, indexes.clustersOfPool.get(key), reading.now)
+  const made = new Map(ownNamespaces(pool, reading).map((namespace) => [namespace.metadata.name, namespace]))
+  const cached = (name: string) => made.get(name) ?? indexes.namespace.get(name)[0]
+  const clusters = await findOwnClusters(pool, naming, reading.api, cached)
   const claims = writeCache.merge(ClusterClaim, indexes.claimsOfPool.get(key), reading.now)
   const customizations = findCustomizations(pool, clusters, reading)
   return {
@@ -67,17 +71,18 @@ const readNamespaces = (
   clusters: readonly ClusterDeployment[],
   reading: ObserveSources,
 ): readonly PoolNamespace[] => {
-  const { indexes, writeCache, rejections, usedNamespaces, now } = reading
-  const namespaces = [
-    ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), now),
-    ...earlierNamespaces(pool, clusters, reading),
-  ]
+  const { rejections, usedNamespaces } = reading
+  const namespaces = [...ownNamespaces(pool, reading), ...earlierNamespaces(pool, clusters, reading)]
     .filter(({ metadata }) => !rejections.strangeNamespaces.has(metadata.uid))
     .map((namespace) => namespaceOf(namespace, pool, reading))
   usedNamespaces.clear()
   for (const { uid, wasUsed } of namespaces) if (wasUsed) usedNamespaces.add(uid)
   return namespaces
 }
+
+/** Those that carry its uid; what it has just made included. */
+const ownNamespaces = ({ metadata }: ClusterPool, { indexes, writeCache, now }: ObserveSources) =>
+  writeCache.merge(Namespace, indexes.namespacesOfPool.get(metadata.uid), now)
 
 /** The kinds that a pool makes and later counts. */
 const CREATED_KINDS: readonly Resource[] = [ClusterDeployment, Namespace]
@@ -163,16 +168,13 @@ const adminsOf = ({ roleRef, subjects = [] }: RoleBinding) =>
 
 /** Those of its clusters that carry the uid of an earlier pool of its name. */
 const earlierNamespaces = (
-  { metadata: { uid, name, namespace } }: ClusterPool,
+  pool: ClusterPool,
   clusters: readonly ClusterDeployment[],
   { indexes }: ObserveSources,
 ): readonly Namespace[] =>
   [...new Set(clusters.map(({ metadata }) => metadata.namespace ?? ''))]
     .flatMap((one) => indexes.namespace.get(one))
-    .filter(({ metadata: { labels } }) => {
-      const isOther = labels?.[POOL_LABELS.uid] !== uid
-      return isOther && labels?.[POOL_LABELS.name] === name && labels?.[POOL_LABELS.namespace] === namespace
-    })
+    .filter((namespace) => isNamespaceOfEarlierPool(namespace, pool))
 
 const namespaceOf = (
   { metadata, status }: Namespace,
@@ -180,6 +182,7 @@ const namespaceOf = (
   { indexes, usedNamespaces }: ObserveSources,
 ): PoolNamespace => {
   const isUsed = indexes.clustersInNamespace.get(metadata.name).length > 0
+  const binding = indexes.bindingsInNamespace.get(metadata.name).find((one) => one.metadata.name === ADMIN_BINDING)
   return {
     providerBindings: providerBindingsIn(metadata.name, indexes),
     isOfEarlierPool: metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid,
@@ -189,8 +192,8 @@ const namespaceOf = (
     terminating: metadata.deletionTimestamp !== undefined || status?.phase === 'Terminating',
     isUsed,
     wasUsed: isUsed || usedNamespaces.has(metadata.uid),
-    admins: indexes.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
-      ?.subjects,
+    admins: binding?.subjects,
+    adminRole: binding?.roleRef.name,
   }
 }
 

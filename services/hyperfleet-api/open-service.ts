@@ -1,3 +1,4 @@
+import { createVersionSeal } from './auth/version-seal.ts'
 import { measureQueue } from './events/metrics.ts'
 import { databaseSource } from './feed/change-source.ts'
 import { createFeed } from './feed/feed.ts'
@@ -18,6 +19,7 @@ import type { SpecSchemas } from './specs/schemas.ts'
 import { type Database, openDatabase } from './storage/database.ts'
 import { openDatabaseClock } from './storage/database-clock.ts'
 import type { DialectName } from './storage/dialect.ts'
+import { findPlainHost } from './storage/plain-connection.ts'
 import { createKnownReporters } from './storage/known-reporters.ts'
 import { createKnownTotals } from './storage/known-totals.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
@@ -89,6 +91,7 @@ export const openService = async (
     queue,
     wakeup,
     totals: createKnownTotals(),
+    versions: createVersionSeal(await readVersionKey(database)),
     reporters: createKnownReporters(),
     searchTurns: new SearchTurns(SEARCH_TURNS[database.dialect]),
     ...held,
@@ -104,12 +107,22 @@ export const openService = async (
   return { service, metrics }
 }
 
+/** Of the database, so that all replicas have it. @throws Error when it is missing */
+const readVersionKey = async ({ kysely }: Database): Promise<string> =>
+  (await kysely.selectFrom('version_key').select('secret').executeTakeFirstOrThrow()).secret
+
 const openMeasuredDatabase = async (
   { databaseUrl, dataDir, log }: ApiOptions,
   { registry }: Metrics,
   tracer: Tracer,
   closers: Closers,
 ): Promise<Database> => {
+  const plainHost = databaseUrl === undefined ? undefined : findPlainHost(databaseUrl)
+  if (plainHost !== undefined)
+    log.warn('the connection to the database is not encrypted: the network can read and change what is stored', {
+      host: plainHost,
+      todo: 'add sslmode=verify-full, and sslrootcert=FILE where its authority is your own, to the URL of the database',
+    })
   const opened = await openDatabase({
     databaseUrl,
     dataDir,

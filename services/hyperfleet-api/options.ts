@@ -73,7 +73,7 @@ export const natsOf = ({ natsUrl, natsCredentials, natsCa }: ApiOptions) =>
 
 /** Options that can't be served; the message says what to write instead. */
 export class ApiOptionsError extends errorOf(API_ERRORS, 'ApiOptionsError') {
-  readonly option: 'listen' | 'issuers' | 'tls'
+  readonly option: 'listen' | 'issuers' | 'tenants' | 'tls'
 
   constructor(option: ApiOptionsError['option'], message: string, options?: ErrorOptions) {
     super(message, options)
@@ -82,6 +82,15 @@ export class ApiOptionsError extends errorOf(API_ERRORS, 'ApiOptionsError') {
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+/** A tenant that any caller may name is none (API-174). @throws ApiOptionsError */
+export const refuseTenantsWithoutGateways = ({ issuers = [], tenants }: ApiOptions): void => {
+  if (issuers.length === 0 || tenants === undefined || tenants.gateways !== undefined) return
+  throw new ApiOptionsError(
+    'tenants',
+    'server.tenant has no gateways: name the callers, as their tokens do, who say to which tenant a request belongs',
+  )
+}
 
 /** Without authentication only this machine is served (API-46). @throws ApiOptionsError */
 export const refuseUnauthenticatedNetwork = ({

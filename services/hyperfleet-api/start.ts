@@ -15,7 +15,7 @@ import type { Metrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
 import { type Closers, openService } from './open-service.ts'
 import { keepOrigins, openAuthenticator, openCertificate } from './optional-components.ts'
-import { type ApiOptions, buildOf, refuseUnauthenticatedNetwork } from './options.ts'
+import { type ApiOptions, buildOf, refuseTenantsWithoutGateways, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
 
 export interface RunningApi {
@@ -41,6 +41,7 @@ export interface RunningApi {
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const { log, clock } = options
   refuseUnauthenticatedNetwork(options)
+  refuseTenantsWithoutGateways(options)
   const kinds = options.entities ?? builtinEntities
   const entities = defineEntities(kinds, await conditionCompiler(kinds))
   const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)

@@ -21,6 +21,8 @@ export const POOL_LABELS = {
   namespace: 'hive.openshift.io/clusterpool-namespace',
   name: 'hive.openshift.io/clusterpool-name',
 } as const
+/** On a Secret beside a pool, "true": pools there may put what is in it beside their clusters. */
+export const COPIED_LABEL = 'muster.dev/copied-by-pools'
 /** On a ClusterDeployment, and so on its record: which provider makes the cluster. docs/providers.md. */
 export const PROVIDER_LABEL = 'provider'
 /** On a ClusterRole: the provider whose account has these rights beside its clusters; on a RoleBinding that a pool made of it, too. POOL-84. */

@@ -196,7 +196,7 @@ describe('the administrator of the API', () => {
     'system:serviceaccount:hyperfleet-system:x=admin',
     'system:serviceaccount:hyperfleet-system:x=reader+admin',
     'system:serviceaccount:hyperfleet-system:x=admin + reader',
-    'system:serviceaccount:hyperfleet-system:hyperfleet-developer-2=admin',
+    'system:serviceaccount:hyperfleet-system:hyperfleet-developer=admin',
   ])('is a finding where editors of Muster’s namespace have its tokens: %s', (roles) => {
     expect(said(roles)).toHaveLength(1)
   })
@@ -204,7 +204,6 @@ describe('the administrator of the API', () => {
   test.each([
     'system:serviceaccount:hyperfleet-admin:hyperfleet-admin=admin',
     'system:serviceaccount:hyperfleet-system:x=reader+adapter',
-    'system:serviceaccount:hyperfleet-system:hyperfleet-developer=admin',
     'group:admin=reader',
   ])('is none elsewhere: %s', (roles) => {
     expect(said(roles)).toEqual([])
@@ -424,6 +423,44 @@ test('SECURITY-17: of a namespace of a cluster that takes any pod it is told whi
       { folder: 'kustomize/base', objects: objects({}) },
     ]) ?? []
   expect(finding?.todo).toContain('--clusterpool-pod-security=privileged')
+})
+
+describe('SECURITY-27: what says that it is a pool’s', () => {
+  const [uid, name, namespace] = (['uid', 'name', 'namespace'] as const).map((what) => `hive.openshift.io/clusterpool-${what}`)
+  const ClusterPool = [{ metadata: { name: 'edge', namespace: NAMESPACE, uid: 'u1' } }]
+  const place = (labels: object, managedFields: readonly object[] = []) => [
+    { metadata: { name: 'edge-1', labels, managedFields, creationTimestamp: '2026-01-01T00:00:00Z' } },
+  ]
+  const byPools = {
+    manager: 'muster',
+    operation: 'Update',
+    time: '2026-01-01T00:00:00Z',
+    fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${uid}`]: {} } } },
+  }
+
+  test.each<[string, object, readonly object[], number]>([
+    ['that its pool made', { [`${uid}`]: 'u1' }, [byPools], 0],
+    ['that was made beforehand', { [`${uid}`]: 'u1' }, [{ ...byPools, manager: 'kubectl' }], 1],
+    ['that was labelled later', { [`${uid}`]: 'u1' }, [{ ...byPools, time: '2026-01-02T00:00:00Z' }], 1],
+    ['from a backup, which names the pool as it was', { [`${uid}`]: 'u0' }, [], 0],
+  ])('a namespace %s', (_, labels, fields, count) => {
+    expect(found('pool-namespaces', { ClusterPool, Namespace: place(labels, fields) })).toHaveLength(count)
+  })
+
+  test.each<[string, object, number]>([
+    ['of its pool', { [`${uid}`]: 'u1' }, 0],
+    ['of its pool as it was', { [`${uid}`]: 'u0', [`${name}`]: 'edge', [`${namespace}`]: NAMESPACE }, 0],
+    ['of another pool', { [`${uid}`]: 'u2', [`${name}`]: 'other', [`${namespace}`]: NAMESPACE }, 1],
+    ['of a pool of its name elsewhere', { [`${uid}`]: 'u2', [`${name}`]: 'edge', [`${namespace}`]: 'x' }, 1],
+    ['that no pool made', {}, 1],
+  ])('a cluster in a namespace %s', (_, labels, count) => {
+    const clusterPoolRef = { namespace: NAMESPACE, poolName: 'edge' }
+    const ClusterDeployment = [
+      { metadata: { name: 'c', namespace: 'edge-1' }, spec: { clusterPoolRef } },
+      { metadata: { name: 'of-no-pool', namespace: 'default' }, spec: {} },
+    ]
+    expect(found('pool-clusters', { ClusterPool, ClusterDeployment, Namespace: place(labels) })).toHaveLength(count)
+  })
 })
 
 /** SECURITY-2. */

@@ -7,6 +7,7 @@ import { flagChecks } from './flags.ts'
 import { natsUsersCheck } from './nats.ts'
 import { clusterTrafficCheck, defaultDenyCheck, openTrafficCheck } from './network.ts'
 import { clusterNamespacesCheck, namespaceCheck, podsCheck } from './pods.ts'
+import { poolChecks } from './pool-clusters.ts'
 import { bindingsCheck, policiesCheck } from './policies.ts'
 import { rightsChecks } from './rights.ts'
 import { settingsChecks } from './settings.ts'
@@ -21,6 +22,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   bindingsCheck,
   ...rightsChecks(trustedSubjects),
   ...claimChecks,
+  ...poolChecks,
   namespaceCheck,
   clusterNamespacesCheck,
   podsCheck,

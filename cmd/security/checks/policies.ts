@@ -29,6 +29,7 @@ const LINE_OF: Readonly<Record<string, Line>> = {
   'muster-finalizers': LINES.steps,
   'muster-pool-admins': LINES.claimGroups,
   'muster-pool-bindings': LINES.poolBindings,
+  'muster-pool-namespaces': LINES.poolNamespaces,
   'muster-pool-networks': LINES.poolNetworks,
   'muster-rollout-approvers': LINES.steps,
   'muster-rollout-steps': LINES.steps,

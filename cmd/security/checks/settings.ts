@@ -25,9 +25,9 @@ const apiDefaultRoles = settingsCheck('api-default-roles', ['api'], (container) 
   }
 })
 
-/** A ServiceAccount of Muster's namespace with the role admin. That of the overlay dev, where things are tried out, is meant. */
+/** A ServiceAccount of Muster's namespace with the role admin, that of the overlay dev included: who tries things out is told what it costs. */
 const EDITORS_ADMINISTRATOR = new RegExp(
-  `^(system:serviceaccount:${NAMESPACE}:(?!hyperfleet-developer=)[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`,
+  `^(system:serviceaccount:${NAMESPACE}:[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`,
 )
 
 const apiAdministrators = settingsCheck('api-administrators', ['api'], (container) => {

@@ -12,7 +12,7 @@ import {
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import { POD_SECURITY_LABEL, RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
-import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
+import { ADMIN_BINDING, CLUSTER_ADMIN_ROLE } from '../decide/admin-bindings.ts'
 import type { Action, AdminBinding } from '../model/plan.ts'
 import type { PodSecurityLevel } from '../model/pod-security.ts'
 import type { ProviderRole } from '../model/provider.ts'
@@ -49,7 +49,7 @@ export const adminBindingManifest = (pool: ClusterPool, { namespace, subjects }:
   apiVersion: apiVersionOf(RoleBinding),
   kind: RoleBinding.kind,
   metadata: { name: ADMIN_BINDING, namespace, labels: labelsOf(pool) },
-  roleRef: { apiGroup: RoleBinding.group, kind: 'ClusterRole', name: ADMIN_ROLE },
+  roleRef: { apiGroup: RoleBinding.group, kind: 'ClusterRole', name: CLUSTER_ADMIN_ROLE },
   subjects,
 })
 
@@ -87,7 +87,7 @@ export const deploymentManifest = (
 })
 
 /** A label's value has at most so many characters; a pool's name may have more. Kubernetes: labels and selectors. */
-const MAX_LABEL_CHARS = 63
+export const MAX_LABEL_CHARS = 63
 
 /** What tells of any object which pool made it: providers leave it alone (CLUSTER-78). */
 export const labelsOf = ({

@@ -11,6 +11,7 @@ import type { ListOptions } from '#operator/client/api.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
 import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import { belongsToPool } from '../model/observed.ts'
+import { findOwnClusters } from '../observe/own-clusters.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './context.ts'
 
 /** It carries the uid of a pool that did not make it. */
@@ -50,7 +51,8 @@ export const deleteEmptyNamespace = async (
 export const removePoolFinalizer = async (context: ExecuteContext): Promise<void> => {
   const { name, namespace = '', resourceVersion, finalizers = [] } = context.pool.metadata
   const clusters = await listClusters(context, { fieldSelector: `spec.clusterPoolRef.poolName=${name}` })
-  const left = clusters.find((cluster) => belongsToPool(context.pool, cluster))
+  const naming = clusters.filter((cluster) => belongsToPool(context.pool, cluster))
+  const [left] = await findOwnClusters(context.pool, naming, context.api, () => undefined)
   if (left !== undefined) throw new StaleWriteError(`cluster ${left.metadata.name} is of pool ${name}`)
   const others = finalizers.filter((one) => one !== POOL_FINALIZER)
   await patchIfUnchanged(

@@ -157,6 +157,8 @@ export interface PoolNamespace {
   readonly wasUsed: boolean
   /** Subjects of the binding that the pool wrote there; undefined when there is none. */
   readonly admins: readonly Subject[] | undefined
+  /** The role of that binding; an earlier release gave another one. */
+  readonly adminRole?: string | undefined
   /** Those that a provider's account is let in by, or that have the name of one. */
   readonly providerBindings: readonly ProviderBinding[]
 }

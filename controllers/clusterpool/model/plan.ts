@@ -119,4 +119,6 @@ export interface Plan {
 export interface AdminBinding {
   readonly namespace: string
   readonly subjects: readonly Subject[]
+  /** One is there that gives another role: it goes first. */
+  readonly isOfOtherRole?: boolean
 }

@@ -7,6 +7,7 @@ import {
 } from '#apis/hive.openshift.io/model/install-config.ts'
 import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { COPIED_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { type Api, defineResource, isNotFound } from '#operator/index.ts'
 import { pathOf } from '#operator/model/resource.ts'
@@ -24,6 +25,8 @@ export interface Dependencies {
 
 const TEMPLATE_KEY = 'install-config.yaml'
 const PULL_SECRET_KEY = '.dockerconfigjson'
+/** Kubernetes: SecretTypeServiceAccountToken. */
+const ACCOUNT_TOKEN = 'kubernetes.io/service-account-token'
 
 /** Hive's kind of a release. It need not be installed: here nothing but its name is used. */
 const ClusterImageSet = defineResource({
@@ -42,7 +45,9 @@ export const readDependencies = async (api: Api, pool: ClusterPool, readAt: numb
   const secrets: Secret[] = []
   const secret = async (what: string, name: string, key?: string): Promise<Secret | undefined> => {
     const found = await api.get(Secret, name, pool.metadata.namespace)
+    const refusal = found === undefined ? undefined : refusalOf(found)
     if (found === undefined) missing.push(`${what}: ${name}`)
+    else if (refusal !== undefined) missing.push(`${what}: ${name}, ${refusal}`)
     else if (key !== undefined && found.data?.[key] === undefined) missing.push(`${what}: ${name}, its key ${key}`)
     else return found
     return undefined
@@ -67,6 +72,15 @@ export const readDependencies = async (api: Api, pool: ClusterPool, readAt: numb
     }
   }
   return { missing, template, secrets, readAt }
+}
+
+/**
+ * What a pool names comes beside its clusters, where its admins read it, and authors of pools may name any Secret of their namespace: who writes
+ * the Secret says whether it may. A token that Kubernetes fills in is never told on: an admin of a pool may make a Secret for one.
+ */
+const refusalOf = ({ metadata: { labels }, type }: Secret): string | undefined => {
+  if (type === ACCOUNT_TOKEN) return 'which is the token of a ServiceAccount'
+  return labels?.[COPIED_LABEL] === 'true' ? undefined : `its label ${COPIED_LABEL}=true`
 }
 
 const textOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')

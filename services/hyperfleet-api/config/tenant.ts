@@ -22,6 +22,9 @@ export const Tenant = Type.Object(
       ),
       { minItems: 1 },
     ),
+    gateways: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: 'Callers, as tokens name them' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -39,7 +42,7 @@ const RESERVED_HEADERS = [
 
 /** The rules of a section; undefined when it is switched off. @throws ConfigError */
 export const parseTenantRules = (section: Static<typeof Tenant>): TenantRules | undefined => {
-  const { enabled = true, system_header, dimensions } = section
+  const { enabled = true, system_header, dimensions, gateways } = section
   if (!enabled) return undefined
   const headers = [system_header, ...dimensions.map(({ header }) => header)].map((header) => header.toLowerCase())
   const duplicate = firstDuplicate(headers) ?? firstDuplicate(dimensions.map(({ key }) => key))
@@ -54,5 +57,6 @@ export const parseTenantRules = (section: Static<typeof Tenant>): TenantRules | 
   return {
     systemHeader: system_header,
     dimensions: dimensions.map(({ header, key, required = false }) => ({ header, key, required })),
+    ...(gateways !== undefined && { gateways }),
   }
 }

@@ -24,6 +24,7 @@ const subscriptionOf = (fields: string | undefined): Subscription => ({
   selector: [],
   fields,
   projection: parseFields(fields),
+  position: String,
 })
 
 /** One that takes nothing until it is told to. */

@@ -19,6 +19,7 @@ const eu = {
   selector: parseSelector('region=eu'),
   fields: undefined,
   projection: undefined,
+  position: String,
 }
 
 test.each([

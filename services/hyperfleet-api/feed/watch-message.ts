@@ -14,6 +14,8 @@ export interface Subscription {
   /** `fields` as it was asked for. */
   readonly fields: string | undefined
   readonly projection: Projection | undefined
+  /** How a version is written for its reader. */
+  readonly position: (version: number) => string
 }
 
 export type MessageType = 'added' | 'modified' | 'deleted'
@@ -44,13 +46,13 @@ const tenancyOfChange = (change: Change): Tenancy => {
   return tenancy
 }
 
-/** One server-sent event: the type, the version as id, the resource as data. Without a version the reader's position stays. */
-export const formatMessage = (type: string, version: number | undefined, data: string): string =>
-  `event: ${type}\n${version === undefined ? '' : `id: ${version}\n`}data: ${data}\n\n`
+/** One server-sent event: the type, the position as id, the resource as data. Without one the reader's position stays. */
+export const formatMessage = (type: string, position: string | undefined, data: string): string =>
+  `event: ${type}\n${position === undefined ? '' : `id: ${position}\n`}data: ${data}\n\n`
 
 /** The bytes of a change, as a stream tells it. */
-export const formatChange = (change: Change, type: MessageType, { projection }: Subscription): Buffer =>
-  Buffer.from(formatMessage(type, change.version, projectDocument(change.document, projection)))
+export const formatChange = (change: Change, type: MessageType, { projection, position }: Subscription): Buffer =>
+  Buffer.from(formatMessage(type, position(change.version), projectDocument(change.document, projection)))
 
 /** A wire document, or the parts of it that were asked for, as JSON. */
 export const projectDocument = (document: string, projection: Projection | undefined): string =>

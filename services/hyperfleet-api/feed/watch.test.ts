@@ -72,7 +72,7 @@ test.each([1, 2])(
       },
     }
     const sources = { database, feed: feedThatMoves(looks), room: createRoom(1_000), live: createLiveMessages(1_000) }
-    const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined }
+    const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined, position: String }
     const watching = watch(sources, subscription, 0, sink)
     await new Promise((resolve) => setTimeout(resolve, 50))
     leaving.abort()

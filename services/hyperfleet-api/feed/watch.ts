@@ -138,7 +138,7 @@ const sendLive = (feed: Feed, subscription: Subscription, writer: LiveWriter, si
     const endIfSlow = (waiting: number) => {
       if (waiting > SLOW_CONSUMER_BYTES) stop({ end: 'SlowConsumer' })
     }
-    const bookmark = () => endIfSlow(sink.write(formatMessage('bookmark', feed.head, '{}')))
+    const bookmark = () => endIfSlow(sink.write(formatMessage('bookmark', subscription.position(feed.head), '{}')))
     const unsubscribe = feed.subscribe({
       change: (change) => {
         const type = messageType(change, subscription)

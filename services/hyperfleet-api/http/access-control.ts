@@ -68,6 +68,8 @@ const UNAUTHENTICATED: Caller = {
   consumers: [],
   tenancy: undefined,
 }
+const NOT_A_GATEWAY =
+  'your token is of no gateway that server.tenant.gateways names, so it does not say to which tenant a request belongs'
 /** Seconds after which a caller with too many requests under way may try again. */
 const IN_FLIGHT_RETRY_SECONDS = 1
 /** Seconds after which a caller with too many streams may try again. */
@@ -112,6 +114,9 @@ export const createAccessControl = ({
         if (operation.role === 'reader' || operation.role === 'adapter') return caller
         throw new Problem('forbidden', 'system identities may only write status and conditions')
       }
+      // Any caller could say that it is of another tenant: API-174.
+      if (authenticator !== undefined && !tenants.gateways?.includes(caller.qualifiedSubject ?? ''))
+        throw new Problem('forbidden', NOT_A_GATEWAY)
       if (operation.tenants !== true)
         throw new Problem('forbidden', `this is for system identities only: send ${tenants.systemHeader}: true`)
       return { ...caller, tenancy }

@@ -1,4 +1,5 @@
 import type { Clock } from '#operator/model/clock.ts'
+import type { VersionSeal } from '../auth/version-seal.ts'
 import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
@@ -16,6 +17,7 @@ export interface Service extends MutationContext, HeldBytes {
   readonly queue: EventQueue
   readonly wakeup: Wakeup
   readonly totals: KnownTotals
+  readonly versions: VersionSeal
   readonly reporters: KnownReporters
   readonly searchTurns: SearchTurns
   readonly clock: Clock

@@ -11,6 +11,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   archive              records that are gone, as they were last, with their statuses
  *   takeovers            records that came from a Go service's database (takeover/), for good
+ *   version_key          by which versions are sealed for tenants
  *   issuer_origins       whose callers the prefixes of names in created_by tell of
  *   resource_counts      how many resources of a kind there are, kept by triggers
  *   status_log           reports that were not aggregated, for tracing
@@ -34,6 +35,7 @@ export interface Tables {
   archive: ArchiveRow
   takeovers: TakeoverRow
   issuer_origins: IssuerOriginRow
+  version_key: VersionKeyRow
   status_log: StatusLogRow
   changes: ChangeRow
   change_floor: ChangeFloorRow
@@ -156,6 +158,11 @@ export interface StatusLogRow {
   reason: string
   /** The report, JSON. */
   report: string
+}
+
+/** One row, which no caller sees. */
+export interface VersionKeyRow {
+  secret: string
 }
 
 export interface ChangeRow {

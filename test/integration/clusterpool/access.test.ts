@@ -1,11 +1,14 @@
 /** Which users are let into clusters, and what pools read for them: what the Roles grant for it, a real API server is asked for here. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, POOL_LABELS, PROVIDER_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/index.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
@@ -16,6 +19,9 @@ const GROUPS = [
   ['', ['secrets', 'configmaps', 'pods', 'serviceaccounts']],
   ['rbac.authorization.k8s.io', ['roles', 'rolebindings']],
 ] as const
+
+/** Of Secrets that pools may copy. */
+const COPIED = { [COPIED_LABEL]: 'true' }
 
 const ANN = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' } as const
 
@@ -71,15 +77,99 @@ test('attack: the admin of a pool reads or writes pools, clusters and Secrets of
   }
   await eventually(async () => expect(await may(own, ['list'])).toContain('list secrets'))
   expect(await may(the.namespace, ['list'])).toContain('list clusterpools')
-  const every = ['get', 'list', 'create', 'patch', 'delete']
+  const every = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
   for (const namespace of [others.namespace, foreign, 'kube-system']) expect(await may(namespace, every)).toEqual([])
   for (const namespace of [the.namespace, own])
     expect((await may(namespace, every)).filter((what) => /role|serviceaccount/.test(what))).toEqual([])
-  await expect(the.plane.kubectl('get', 'clusterpools,secrets', '--all-namespaces', '--as=ann')).rejects.toThrow()
+  const ofSecrets = async (namespace: string) => (await may(namespace, every)).filter((what) => what.endsWith(' secrets'))
+  // Beside its pool are also those of Muster, or of its other pools: it makes those of its own.
+  expect(await ofSecrets(the.namespace)).toEqual(['create secrets'])
+  expect(await ofSecrets(own)).toEqual(['get secrets', 'list secrets', 'watch secrets'])
 
   await the.api.delete(RoleBinding, 'admins', the.namespace)
   await eventually(async () => expect(await may(own, every)).toEqual([]))
 }, 120_000)
+
+// POOL-39
+test('attack: the admin of a pool has a Secret copied beside its clusters that is not meant for them, or one that Kubernetes fills with a token', async () => {
+  await using the = await poolWorld()
+  const { namespace, plane } = the
+  const kubectl = (...args: readonly string[]) => plane.kubectl(...args, `--namespace=${namespace}`)
+  await kubectl('create', 'rolebinding', 'admins', '--clusterrole=hive-cluster-pool-admin', '--user=ann')
+  const data = { '.dockerconfigjson': JSON.stringify({ auths: {} }) }
+  await the.api.create(Secret, { metadata: { name: 'of-muster', namespace }, stringData: data })
+  const token = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/service-account-token',
+    metadata: {
+      name: 'token',
+      namespace,
+      labels: COPIED,
+      annotations: { 'kubernetes.io/service-account.name': 'hyperfleet-clusterpool' },
+    },
+    stringData: data,
+  }
+  const file = join(await temporaryFolder('attack'), 'secret.json')
+  await writeFile(file, JSON.stringify(token))
+  // A right of hers comes into force a moment after its binding.
+  await eventually(() => kubectl('create', `--filename=${file}`, '--as=ann'))
+  const label = kubectl('label', 'secret', 'of-muster', `${COPIED_LABEL}=true`, '--as=ann')
+  await expect(label).rejects.toThrow('forbidden')
+
+  await the.start({ clock: hurriedClock() })
+  for (const name of ['of-muster', 'token']) {
+    const credentialsSecretRef = { name }
+    await the.pool(name, { platform: { aws: { region: 'us-east-1', credentialsSecretRef } } })
+    await eventually(async () => {
+      const { conditions } = (await the.get.pool(name)).status ?? {}
+      const missing = conditions?.find(({ type }) => type === 'MissingDependencies')
+      const [cluster] = await the.clusters(name)
+      expect([missing?.status === 'True', cluster]).not.toEqual([false, undefined])
+    })
+    const [cluster] = await the.clusters(name)
+    expect(await the.api.get(Secret, name, cluster?.metadata.namespace ?? 'none')).toBeUndefined()
+  }
+  const { conditions } = (await the.get.pool('of-muster')).status ?? {}
+  const message = `credentials secret: of-muster, its label ${COPIED_LABEL}=true`
+  expect(conditions?.find(({ type }) => type === 'MissingDependencies')).toMatchObject({ status: 'True', message })
+
+  // Its owner may.
+  await kubectl('label', 'secret', 'of-muster', `${COPIED_LABEL}=true`)
+  await eventually(async () => {
+    const [cluster] = await the.clusters('of-muster')
+    expect(await the.api.get(Secret, 'of-muster', cluster?.metadata.namespace ?? 'none')).toBeDefined()
+  })
+})
+
+// POOL-37
+test('admins of a pool that an earlier release let in have the role of this one beside its clusters', async () => {
+  await using the = await poolWorld()
+  const manager = await the.start()
+  await the.plane.kubectl(
+    'create',
+    'rolebinding',
+    'admins',
+    `--namespace=${the.namespace}`,
+    '--clusterrole=hive-cluster-pool-admin',
+    '--user=ann',
+  )
+  await the.pool('pool')
+  const roleIs = (name: string) =>
+    eventually(async () => {
+      const [cluster] = await the.clusters('pool')
+      const namespace = cluster?.metadata.namespace ?? 'none'
+      expect((await the.api.get(RoleBinding, ADMIN_BINDING, namespace))?.roleRef.name).toBe(name)
+      return namespace
+    })
+  const namespace = await roleIs('hive-cluster-pool-cluster-admin')
+  await manager.stop()
+  const former = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hive-cluster-pool-admin' }
+  await the.api.delete(RoleBinding, ADMIN_BINDING, namespace)
+  await the.api.create(RoleBinding, { metadata: { name: ADMIN_BINDING, namespace }, subjects: [ANN], roleRef: former })
+  await the.start()
+  await roleIs('hive-cluster-pool-cluster-admin')
+})
 
 test('POOL-52: who may administer a restored pool may administer the clusters that came back with it', async () => {
   await using the = await poolWorld()
@@ -192,9 +282,9 @@ test('the pull secret is copied to the cluster, and the install-config is made f
   const { namespace } = the
   const auths = JSON.stringify({ auths: {} })
   const template = 'apiVersion: v1\nmetadata:\n  name: template\nfips: true\n'
-  await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: { '.dockerconfigjson': auths } })
+  await the.api.create(Secret, { metadata: { name: 'pull', namespace, labels: COPIED }, stringData: { '.dockerconfigjson': auths } })
   await the.api.create(Secret, {
-    metadata: { name: 'template', namespace },
+    metadata: { name: 'template', namespace, labels: COPIED },
     stringData: { 'install-config.yaml': template },
   })
   await the.pool('pool', {
@@ -222,7 +312,7 @@ test.each([
     await using the = await poolWorld()
     const { namespace } = the
     const pull = (auths: object) => ({ '.dockerconfigjson': JSON.stringify({ auths }) })
-    await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: pull({ former: {} }) })
+    await the.api.create(Secret, { metadata: { name: 'pull', namespace, labels: COPIED }, stringData: pull({ former: {} }) })
     let setBy = 0
     await the.start({ clock: { ...systemClock, now: () => new Date(Date.now() + setBy) } })
     await the.pool('pool', { pullSecretRef: { name: 'pull' } })
@@ -294,7 +384,8 @@ test('CLAIM-6, CLAIM-11: attack: the subject of a claim reads other Secrets besi
 test('CLAIM-9: attack: the author of a pool has a Secret copied beside its cluster, and the cluster name it for its claim', async () => {
   await using the = await poolWorld()
   const { namespace } = the
-  await the.api.create(Secret, { metadata: { name: 'victim', namespace }, stringData: { kubeconfig: 'of others' } })
+  const metadata = { name: 'victim', namespace, labels: COPIED }
+  await the.api.create(Secret, { metadata, stringData: { kubeconfig: 'of others' } })
   await the.start()
   // Nothing in the cluster says any more where the Secret is from.
   await the.customize(['hidden'], {

@@ -3,6 +3,7 @@
  * plane of its own, because Hive's kind of releases is served there: with it, each release that a pool names must be there.
  */
 import { expect, test } from 'vitest'
+import { COPIED_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { startControlPlane } from '#test/harness/index.ts'
@@ -41,7 +42,8 @@ const IMAGE_SET_PATH = '/apis/hive.openshift.io/v1/clusterimagesets'
 const references = (the: PoolWorld) => {
   const secret = (name: string, stringData: Record<string, string>) => ({
     add: async () => {
-      await the.api.create(Secret, { metadata: { name, namespace: the.namespace }, stringData })
+      const metadata = { name, namespace: the.namespace, labels: { [COPIED_LABEL]: 'true' } }
+      await the.api.create(Secret, { metadata, stringData })
     },
     remove: async () => {
       await the.api.delete(Secret, name, the.namespace)

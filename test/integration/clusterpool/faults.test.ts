@@ -4,7 +4,7 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { LEASE_FINALIZER, POOL_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, LEASE_FINALIZER, POOL_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { createApi } from '#operator/client/api.ts'
@@ -93,8 +93,10 @@ const clusterOf = (the: PoolWorld, poolName: string, name: string, namespace: st
 
 /** Until the manager has seen what has happened to clusters: a pool that does nothing counts one that is made now. */
 const seenSoFar = async (the: PoolWorld, witness: string): Promise<void> => {
-  await the.pool(witness, { size: 0, maxConcurrent: 0 })
-  await clusterOf(the, witness, witness, the.namespace)
+  const { metadata } = await the.pool(witness, { size: 0, maxConcurrent: 0 })
+  const name = `${the.namespace}-${witness}`
+  await the.api.create(Namespace, { metadata: { name, labels: { [POOL_LABELS.uid]: metadata.uid } } })
+  await clusterOf(the, witness, name, name)
   await eventually(async () => expect((await the.get.pool(witness)).status?.size).toBe(1))
 }
 
@@ -141,11 +143,11 @@ test('a pool does not leave behind a cluster that the watch has not shown', asyn
   await using the = await poolWorld()
   await using proxy = await the.plane.proxy()
   await the.start({ server: proxy.server })
-  await the.pool('leaving', { size: 0 })
+  const { metadata } = await the.pool('leaving', { size: 0 })
   await eventually(async () => expect((await the.get.pool('leaving')).metadata.finalizers).toContain(POOL_FINALIZER))
   delayWatchEvents(proxy)
   const name = `${the.namespace}-left`
-  await the.api.create(Namespace, { metadata: { name } })
+  await the.api.create(Namespace, { metadata: { name, labels: { [POOL_LABELS.uid]: metadata.uid } } })
   await clusterOf(the, 'leaving', name, name)
   await the.api.delete(ClusterPool, 'leaving', the.namespace)
   // It becomes the pool's: deleted with it, and nothing else would.
@@ -256,7 +258,8 @@ test('a customization whose patches are larger than what is kept of them is leas
 test('patches that do not fit the template are tried again when the template was corrected, which nothing watches', async () => {
   await using the = await poolWorld()
   const secret = { name: 'template', namespace: the.namespace }
-  await the.api.create(Secret, { metadata: secret, stringData: { 'install-config.yaml': 'apiVersion: v1' } })
+  const labels = { [COPIED_LABEL]: 'true' }
+  await the.api.create(Secret, { metadata: { ...secret, labels }, stringData: { 'install-config.yaml': 'apiVersion: v1' } })
   await the.customize(['more'], { installConfigPatches: [{ op: 'replace', path: '/controlPlane/replicas', value: 5 }] })
   await the.start({ clock: hurriedClock() })
   await the.pool('templated', { inventory: ['more'], installConfigSecretTemplateRef: { name: 'template' } })

@@ -21,18 +21,18 @@ const apply = (manifests: string): Promise<void> => applyStrictly(the, manifests
 const POOL = `
 apiVersion: v1
 kind: Secret
-metadata: {name: cloud-keys, namespace: NAMESPACE}
+metadata: {name: cloud-keys, namespace: NAMESPACE, labels: {muster.dev/copied-by-pools: 'true'}}
 stringData: {aws_access_key_id: id, aws_secret_access_key: key}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: registry, namespace: NAMESPACE}
+metadata: {name: registry, namespace: NAMESPACE, labels: {muster.dev/copied-by-pools: 'true'}}
 type: kubernetes.io/dockerconfigjson
 stringData: {.dockerconfigjson: '{"auths": {}}'}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: three-workers, namespace: NAMESPACE}
+metadata: {name: three-workers, namespace: NAMESPACE, labels: {muster.dev/copied-by-pools: 'true'}}
 stringData:
   install-config.yaml: |
     apiVersion: v1

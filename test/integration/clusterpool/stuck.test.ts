@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
-import { LEASE_FINALIZER, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, LEASE_FINALIZER, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
@@ -236,7 +236,8 @@ test('POOL-50, POOL-52: a lease that comes from a backup before its pool and its
 
 test('POOL-51: a filled pool notices that its pull secret was deleted, and that it is back', async () => {
   await using the = await poolWorld()
-  const secret = { metadata: { name: 'pull', namespace: the.namespace }, stringData: { '.dockerconfigjson': '{}' } }
+  const metadata = { name: 'pull', namespace: the.namespace, labels: { [COPIED_LABEL]: 'true' } }
+  const secret = { metadata, stringData: { '.dockerconfigjson': '{}' } }
   await the.plane.rest('POST', `/api/v1/namespaces/${the.namespace}/secrets`, secret)
   await the.start({ clock: hurriedClock() })
   await the.pool('filled', { pullSecretRef: { name: 'pull' } })

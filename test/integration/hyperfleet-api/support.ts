@@ -134,6 +134,8 @@ export const conditionsOf = (
 export interface Message {
   readonly type: string
   readonly version: number | undefined
+  /** As it is written; no number to a tenant. */
+  readonly position: string | undefined
   readonly object: Json
 }
 
@@ -158,7 +160,7 @@ export const openWatch = async (
   const messages: Message[] = []
   const parser = createParser({
     onEvent: ({ event = 'message', id, data }) =>
-      messages.push({ type: event, version: id === undefined ? undefined : Number(id), object: JSON.parse(data) }),
+      messages.push({ type: event, version: id === undefined ? undefined : Number(id), position: id, object: JSON.parse(data) }),
   })
   const reader = response.body?.getReader()
   const text = new TextDecoder()

@@ -139,6 +139,48 @@ onBothDatabases((fresh) => {
     expect(seen.map(({ object }) => object.name)).toContain('theirs')
   })
 
+  // API-174
+  test('attack: a tenant counts what others write by versions: of lists, of streams, and by asking which ones are known', async () => {
+    const { api, create } = await world()
+    await create('mine', RED)
+    const versionOf = async (tenant: Record<string, string>) =>
+      (await api.call('GET', '/clusters?size=1', undefined, tenant)).headers.get('muster-resource-version') ?? ''
+    const stream = await openWatch(api, '/clusters?watch=true', RED)
+    const [{ position: bookmark = '' } = {}] = (await stream.until(({ type }) => type === 'bookmark')).slice(-1)
+    const before = await versionOf(RED)
+    const head = Number(await versionOf(SYSTEM))
+    await create('theirs', BLUE)
+    const shown = [bookmark, before, await versionOf(RED), await versionOf(RED)]
+    expect(new Set(shown).size).toBe(4)
+    for (const version of shown) expect(version).toMatch(/^[\w-]{22}$/)
+
+    // No number tells where the head is, and none that another tenant was shown.
+    const answers = async (version: string | number, tenant: Record<string, string>) =>
+      (await openWatch(api, `/clusters?watch=true&resourceVersion=${version}`, tenant)).status
+    for (const version of [0, head, head + 1, head + 1_000_000, await versionOf(BLUE), 'A'.repeat(22)])
+      expect([version, await answers(version, RED)]).toEqual([version, 410])
+    expect(await answers(before, BLUE)).toBe(410)
+    expect(await answers(before, RED)).toBe(200)
+  })
+
+  test('API-174: a tenant watches on from what it was shown, by the query and by the last id, and misses nothing', async () => {
+    const { api, create } = await world()
+    await create('one', RED)
+    const listed = await api.call('GET', '/clusters', undefined, RED)
+    const from = listed.headers.get('muster-resource-version')
+    await create('theirs', BLUE)
+    await create('two', RED)
+    const resumed = await openWatch(api, `/clusters?watch=true&resourceVersion=${from}`, RED)
+    const two = await resumed.next()
+    expect(two).toMatchObject({ type: 'added', object: { name: 'two' } })
+    await create('three', RED)
+    const again = await openWatch(api, '/clusters?watch=true', { ...RED, 'last-event-id': two.position ?? '' })
+    expect(await again.next()).toMatchObject({ type: 'added', object: { name: 'three' } })
+    // What an earlier release told is no place any more: all is told anew.
+    const anew = await openWatch(api, '/clusters?watch=true', { ...RED, 'last-event-id': '7' })
+    expect((await anew.next()).object.name).toBe('one')
+  })
+
   test('the system sees those of every tenant and reports on it, but makes, changes and deletes nothing', async () => {
     const { api, create } = await world()
     const { id } = await create('one', RED)
@@ -183,9 +225,23 @@ describe('tenant headers', () => {
     expect([status, body.detail]).toEqual([403, 'this is for system identities only: send X-System: true'])
   })
 
+  // API-174
+  test('attack: a caller with a token says itself to which tenant it belongs; a gateway does, and without one the API does not start', async () => {
+    const issuer = await testIssuer()
+    const issuers = [issuer.settings]
+    await expect(serve({ tenants, issuers })).rejects.toThrow('server.tenant has no gateways')
+    const api = await serve({ tenants: { ...tenants, gateways: ['gateway'] }, issuers })
+    const list = async (sub: string) => {
+      const token = await issuer.token({ roles: ['reader'], sub })
+      return (await api.call('GET', '/clusters', undefined, { ...RED, ...bearer(token) })).status
+    }
+    expect(await list('mallory')).toBe(403)
+    expect(await list('gateway')).toBe(200)
+  })
+
   test('of one without the role of an adapter don’t make it the system', async () => {
     const issuer = await testIssuer()
-    const api = await serve({ tenants, issuers: [issuer.settings] })
+    const api = await serve({ tenants: { ...tenants, gateways: ['gateway'] }, issuers: [issuer.settings] })
     const list = async (roles: string[]) =>
       (await api.call('GET', '/clusters', undefined, { ...SYSTEM, ...bearer(await issuer.token({ roles })) })).status
     expect(await list(['reader', 'editor'])).toBe(403)

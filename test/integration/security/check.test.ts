@@ -29,7 +29,7 @@ const objectsOf = (all: readonly KubeObject[]): Objects =>
   ) as unknown as Objects
 
 describe('SECURITY-1: nothing is to report of', () => {
-  test.each(['install', 'overlays/dev', 'overlays/stage', 'overlays/prod', 'overlays/member'])(
+  test.each(['install', 'overlays/stage', 'overlays/prod', 'overlays/member'])(
     'kustomize/%s, with the projects of Argo CD',
     async (folder) => {
       const builds = await Promise.all(
@@ -41,6 +41,14 @@ describe('SECURITY-1: nothing is to report of', () => {
       expect(checked).toBe(CHECKS.length)
     },
   )
+
+  // SECURITY-11
+  test('kustomize/overlays/dev, but that its developer’s account may do everything at the API', async () => {
+    const { stdout } = await kubectl('kustomize', 'kustomize/overlays/dev')
+    const { findings } = runChecks(CHECKS, objectsOf(loadAll(stdout) as KubeObject[]), readShipped())
+    expect(findings.map(({ check }) => check)).toEqual(['api-administrators'])
+    expect(findings[0]?.what).toContain('hyperfleet-developer has the role admin')
+  })
 
   test('SECURITY-13: the install with all providers that come with it, and with one of another folder', async () => {
     const providers = ['local', 'hosted', 'cluster-api'].map((name) => `kustomize/providers/${name}`)
@@ -114,18 +122,18 @@ describe('on a real API server', () => {
     )
 
   /** Makes an edit, and gives what takes it back. */
-  const make = async (edit: Edit): Promise<() => Promise<unknown>> => {
+  const make = async (edit: Edit, made: { last?: KubeObject }): Promise<() => Promise<unknown>> => {
     const { kind } = edit
     if ('create' in edit) {
-      const { metadata } = edit.create
-      const object = { apiVersion: apiVersionOf(KINDS[kind]), kind, ...edit.create }
+      const given = typeof edit.create === 'function' ? edit.create(made.last) : edit.create
+      const { metadata, status } = given
+      const object = { apiVersion: apiVersionOf(KINDS[kind]), kind, ...given }
       // A policy is out of force a moment after its binding is gone.
-      await vi.waitFor(() => cluster.rest('POST', pathOfObject(kind, { namespace: metadata.namespace }), object), {
+      made.last = await vi.waitFor(() => cluster.rest<KubeObject>('POST', pathOfObject(kind, { namespace: metadata.namespace }), object), {
         timeout: 60_000,
         interval: 200,
       })
       const path = pathOfObject(kind, metadata)
-      const { status } = edit.create
       if (status !== undefined)
         await cluster.rest('PUT', `${path}/status`, { ...(await cluster.rest<KubeObject>('GET', path)), status })
       return () => cluster.rest('DELETE', path)
@@ -143,7 +151,8 @@ describe('on a real API server', () => {
 
   const makeAll = async (edits: readonly Edit[]): Promise<AsyncDisposable> => {
     await using stack = new AsyncDisposableStack()
-    for (const edit of edits) stack.defer((await make(edit)) as () => Promise<void>)
+    const made = {}
+    for (const edit of edits) stack.defer((await make(edit, made)) as () => Promise<void>)
     return stack.move()
   }
 

@@ -12,8 +12,8 @@ interface Named {
 export type Edit =
   | (Named & { readonly change: (object: Any) => Any })
   | (Named & { readonly change: 'delete' })
-  /** Its status is written, too. */
-  | { readonly kind: KindName; readonly create: Any }
+  /** Its status is written, too. A function is given the object that was made before. */
+  | { readonly kind: KindName; readonly create: Any | ((before: Any) => Any) }
 
 /** An object as JSON, whose fields tests name freely. */
 // biome-ignore lint/suspicious/noExplicitAny: every kind is edited here

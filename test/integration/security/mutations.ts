@@ -3,6 +3,7 @@ import { FLAG_MUTATIONS } from './flag-mutations.ts'
 import type { Any, Edit, Mutation } from './mutation.ts'
 import { OPEN_TRAFFIC_MUTATIONS } from './open-traffic-mutations.ts'
 import { POLICY_MUTATIONS } from './policy-mutations.ts'
+import { POOL_MUTATIONS } from './pool-mutations.ts'
 import { RIGHTS_MUTATIONS } from './rights-mutations.ts'
 import { TRAFFIC_MUTATIONS } from './traffic-mutations.ts'
 
@@ -297,6 +298,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...POLICY_MUTATIONS,
   ...RIGHTS_MUTATIONS,
   ...OBJECTS,
+  ...POOL_MUTATIONS,
   ...DEVICES,
   ...WORKLOADS,
   ...FLAG_MUTATIONS,

@@ -6,7 +6,6 @@ import { Kvm } from '@nats-io/kv'
 import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import {
   newSigningKey,
   publicKeysOf,
@@ -153,30 +152,10 @@ test('attack: a device’s key writes entries, reads those of others, deletes or
   })
   expect(consumer).not.toContain('"created"')
   await stolen.flush()
-  expect(refused.length).toBeGreaterThanOrEqual(asked.length - 1)
+  // Nothing answers in the account of devices: what the server says of each request tells.
+  expect(refused.length).toBe(asked.length + 1)
   expect((await (await desired()).get('pump.shop.web'))?.string()).toBe('secret of the pump')
   expect(await (await desired()).get('thief.shop.web')).toBeNull()
-})
-
-// NATS-2, FLEET-90
-test('attack: a device’s key fills the store: entries, reports of others and events still go in', async () => {
-  const states = await new Kvm(await world.as('nats-fleet')).open(BUCKETS.state.name)
-  await states.put('pump.shop.web', 'Pending')
-  const client = jetstream(await world.asDevice(thief, inboxOf('thief')))
-  const report = new Uint8Array(MAX_VALUE_BYTES.state)
-  let [taken, isFull] = [0, false]
-  while (!isFull && taken < 2 ** 30) {
-    const writes = Array.from({ length: 256 }, (_, n) =>
-      client.publish(`$KV.${BUCKETS.state.name}.thief.shop.none-${taken + n}`, report),
-    )
-    const settled = await Promise.allSettled(writes)
-    isFull = settled.some(({ status }) => status === 'rejected')
-    taken += settled.length * report.length
-  }
-  expect(isFull).toBe(true)
-  await (await desired()).put('pump.shop.web', 'x'.repeat(100_000))
-  await states.put('pump.shop.web', 'Running')
-  await jetstream(await world.as('nats-api')).publish(`${EVENT_SUBJECTS}.clusters`, 'x'.repeat(10_000))
 })
 
 // NATS-4

@@ -48,17 +48,17 @@ export const listResources = async (
     isShared ? service.searchTurns.run({ caller, signal, isUnderWay }, work) : work()
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
   const version = service.feed.head
+  const headers = { 'Muster-Resource-Version': service.versions.seal(version, scope.tenancy) }
   const order = readOrder(query.order)
   if (isWhole(query))
     return {
       status: 200,
-      headers: { 'Muster-Resource-Version': String(version) },
+      headers,
       mediaType: 'application/json',
       stream: (sink) =>
         writeWhole(database, { filter, order }, { room, projection, sink, inTurn: (work) => inTurn(work, true) }),
     }
   const place = { filter, order, size, from: readPageStart(query, size) }
-  const headers = { 'Muster-Resource-Version': String(version) }
   const found = await inTurn(
     async () =>
       (await readPageText(database, place, { totals: service.totals, head: version })) ??

@@ -13,7 +13,7 @@ import type { CollectionScope } from './list-resources.ts'
 
 /** A stream of what changes, from a page or from where a reader was. @throws Problem */
 export const watchResources = async (
-  { database, feed, room, live, stopping }: Service,
+  { database, feed, room, live, versions, stopping }: Service,
   scope: CollectionScope & { readonly kind: string },
   query: Static<typeof ListQuery>,
   lastEventId: string | string[] | undefined,
@@ -28,14 +28,21 @@ export const watchResources = async (
     selector: readSelector(query.labels),
     fields: query.fields,
     projection: parseFields(query.fields),
+    position: (version: number) => versions.seal(version, scope.tenancy),
   }
-  const from = query.resourceVersion ?? parsePosition(lastEventId)
+  const { resourceVersion } = query
+  const asked = resourceVersion ?? (typeof lastEventId === 'string' ? lastEventId : undefined)
+  const from = asked === undefined ? undefined : versions.open(asked, scope.tenancy)
   // The first bookmark then covers whatever was answered before, by this replica or by one that is a moment ahead.
   await feed.catchUp()
-  if (from !== undefined && (from > feed.head || from < (await readFloorFor(database.kysely, from))))
+  const isUnknown =
+    from === undefined
+      ? resourceVersion !== undefined
+      : from > feed.head || from < (await readFloorFor(database.kysely, from))
+  if (isUnknown)
     throw new Problem(
       'expired',
-      `resourceVersion ${from} is not (or no longer) known here: list again and watch from there`,
+      `resourceVersion ${asked} is not (or no longer) known here: list again and watch from there`,
     )
   signal.throwIfAborted()
   return {
@@ -54,6 +61,3 @@ const findEndReason = (stopping: AbortSignal, signal: AbortSignal): EndReason | 
   if (stopping.aborted) return 'ServerStopping'
   return signal.reason === TOKEN_EXPIRED ? 'TokenExpired' : undefined
 }
-
-const parsePosition = (lastEventId: string | string[] | undefined): number | undefined =>
-  typeof lastEventId === 'string' && /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : undefined

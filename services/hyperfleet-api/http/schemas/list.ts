@@ -58,9 +58,9 @@ export const ListQuery = Type.Object({
   ref_target_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Together with ref_type.' })),
   watch: Type.Optional(Type.Boolean({ description: 'Answers server-sent events instead of a page.' })),
   resourceVersion: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
+    Type.String({
+      // A number, or what a tenant is shown for one.
+      pattern: '^([0-9]{1,16}|[A-Za-z0-9_-]{22})$',
       description: 'Watch from here on; from the present state when absent.',
     }),
   ),

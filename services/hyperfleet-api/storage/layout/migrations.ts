@@ -257,6 +257,15 @@ export const migrations: readonly Migration[] = [
     name: '0020-issuer-origins',
     statements: () => [sql`create table issuer_origins (prefix text primary key, issuer text not null)`],
   },
+  {
+    name: '0021-version-key',
+    statements: (dialect) => [
+      sql`create table version_key (secret text not null)`,
+      dialect === 'postgres'
+        ? sql`insert into version_key values (gen_random_uuid()::text || gen_random_uuid()::text)`
+        : sql`insert into version_key values (lower(hex(randomblob(32))))`,
+    ],
+  },
 ]
 
 /** Rows that are written from now on (API-152). Not every server was built with it, and before PostgreSQL 14 none was. */

@@ -1,0 +1,173 @@
+/**
+ * Attacks with what says that a namespace, or a cluster, is of a pool: on a real API server with the default install, and pools at work as their
+ * delivered account. POOL-103, POOL-104; docs/security.md.
+ */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { COPIED_LABEL, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace, Secret } from '#apis/kubernetes.ts'
+import { NAMESPACE } from '#cmd/security/model.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
+import { PATIENCE } from '../providers/world.ts'
+
+/** Who may make and label namespaces, and write everything of pools in one of them: much, and nothing of other pools. */
+const MALLORY = 'system:serviceaccount:default:mallory'
+const HERS = { 'made-by': 'mallory' }
+
+let pools: PoolsAtWork
+
+beforeAll(async () => {
+  pools = await poolsAtWork([])
+  const { kubectl } = pools.cluster
+  await kubectl('create', 'serviceaccount', 'mallory', '--namespace=default')
+  const verbs = '--verb=get,list,watch,create,update,patch,delete'
+  await kubectl('create', 'clusterrole', 'namespaces', verbs, '--resource=namespaces,namespaces/status')
+  await kubectl('create', 'clusterrolebinding', 'namespaces', '--clusterrole=namespaces', `--user=${MALLORY}`)
+  await kubectl('create', 'namespace', 'mallory')
+  await kubectl('create', 'role', 'all', '--namespace=mallory', '--verb=*', '--resource=*.hive.openshift.io')
+  const binding = ['--namespace=mallory', '--role=all', `--user=${MALLORY}`]
+  await kubectl('create', 'rolebinding', 'all', ...binding)
+}, 240_000)
+
+afterAll(() => pools?.[Symbol.asyncDispose]())
+
+const makePool = (name: string, spec: Partial<ClusterPoolSpec>): Promise<ClusterPool> =>
+  pools.api.create(ClusterPool, {
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      platform: { none: {} },
+      baseDomain: 'example.com',
+      imageSetRef: { name: 'kubernetes-v1.36' },
+      size: 1,
+      ...spec,
+    },
+  })
+
+const asMallory = async (verb: 'create' | 'replace', object: object, ...options: readonly string[]): Promise<string> => {
+  const file = join(await temporaryFolder('attack'), 'object.json')
+  await writeFile(file, JSON.stringify(object))
+  return pools.cluster.kubectl(verb, `--filename=${file}`, `--as=${MALLORY}`, ...options)
+}
+
+const namespaceWith = (name: string, labels: Readonly<Record<string, string>>) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels: { ...HERS, ...labels } },
+})
+
+// POOL-103
+test('attack: the maker of namespaces makes that of a cluster beforehand, with the label of its pool and as its field manager; no Secret of the pool comes there', async () => {
+  const { api, manager } = pools
+  await manager.stop()
+  const stringData = { '.dockerconfigjson': JSON.stringify({ auths: {} }) }
+  const copied = { [COPIED_LABEL]: 'true' }
+  await api.create(Secret, { metadata: { name: 'pull', namespace: NAMESPACE, labels: copied }, stringData })
+  await api.create(ClusterDeploymentCustomization, { metadata: { name: 'a', namespace: NAMESPACE }, spec: {} })
+  const pool = await makePool('beforehand', {
+    pullSecretRef: { name: 'pull' },
+    inventory: { ClusterDeploymentCustomizations: [{ name: 'a' }] },
+  })
+  // A manager has taken the lease, and made nothing yet: who reads customizations knows the name.
+  const name = 'beforehand-1'
+  const status = {
+    clusterPoolRef: { namespace: NAMESPACE, name: 'beforehand' },
+    clusterDeploymentRef: { namespace: name, name },
+    conditions: [
+      {
+        type: 'Available',
+        status: 'False',
+        reason: 'Leased',
+        message: 'leased',
+        lastTransitionTime: new Date().toISOString(),
+      },
+    ],
+  } as const
+  const where = { name: 'a', namespace: NAMESPACE, type: 'merge', subresource: 'status' } as const
+  await api.patch(ClusterDeploymentCustomization, { ...where, body: { status } })
+  const labels = { [POOL_LABELS.uid]: pool.metadata.uid }
+  const attack = await asMallory('create', namespaceWith(name, labels), '--field-manager=muster').catch(String)
+
+  await manager.start()
+  await vi.waitFor(async () => expect(await api.get(Secret, 'pull', name)).toBeDefined(), PATIENCE)
+  expect((await api.get(Namespace, name))?.metadata.labels).not.toMatchObject(HERS)
+  expect(attack).toContain(`only pools write the label ${POOL_LABELS.uid} of a namespace`)
+})
+
+test('attack: or labels one that is there, by any way that Kubernetes has, or takes the label from that of a cluster', async () => {
+  const { api, cluster } = pools
+  const { metadata } = await makePool('labelled', { size: 1 })
+  const place = await vi.waitFor(async () => {
+    const [found] = await Array.fromAsync(api.list(Namespace, { labelSelector: `${POOL_LABELS.uid}=${metadata.uid}` }))
+    if (found === undefined) throw new Error('no cluster yet')
+    return found.metadata.name
+  }, PATIENCE)
+  const refused = /only pools write the label/
+  await asMallory('create', namespaceWith('mine', {}))
+  for (const [key, value] of Object.entries({
+    [POOL_LABELS.uid]: metadata.uid,
+    [POOL_LABELS.name]: 'labelled',
+    [POOL_LABELS.namespace]: NAMESPACE,
+  }))
+    for (const way of [[], ['--subresource=status']]) {
+      const patch = JSON.stringify({ metadata: { labels: { [key]: value } } })
+      const label = cluster.kubectl('patch', 'namespace', 'mine', `--patch=${patch}`, ...way, `--as=${MALLORY}`)
+      await expect(label).rejects.toThrow(refused)
+    }
+  const unlabel = cluster.kubectl('label', 'namespace', place, `${POOL_LABELS.uid}-`, `--as=${MALLORY}`)
+  await expect(unlabel).rejects.toThrow(refused)
+  // Other labels are none of the policy's business.
+  await cluster.kubectl('label', 'namespace', place, 'team=blue', `--as=${MALLORY}`)
+})
+
+test('who restores a backup may, by muster-restorer in the whole cluster', async () => {
+  const { kubectl } = pools.cluster
+  await kubectl('create', 'clusterrolebinding', 'restores', '--clusterrole=muster-restorer', '--user=ann')
+  await kubectl('create', 'clusterrolebinding', 'restores-ns', '--clusterrole=namespaces', '--user=ann')
+  await kubectl('create', 'namespace', 'restored')
+  const label = () => kubectl('label', 'namespace', 'restored', `${POOL_LABELS.uid}=of-a-backup`, '--as=ann')
+  await vi.waitFor(label, PATIENCE)
+})
+
+// POOL-104
+test('attack: a cluster in a namespace of its author names a pool; no claim gets it, it counts for nothing, and holds nothing up', async () => {
+  const { api, cluster } = pools
+  await makePool('counted', { size: 0 })
+  await makePool('held-up', { size: 0 })
+  const bait = (name: string, poolName: string) => ({
+    apiVersion: 'hive.openshift.io/v1',
+    kind: 'ClusterDeployment',
+    metadata: { name, namespace: 'mallory' },
+    spec: {
+      clusterName: name,
+      baseDomain: 'example.com',
+      platform: { none: {} },
+      installed: true,
+      powerState: 'Running',
+      clusterPoolRef: { namespace: NAMESPACE, poolName },
+    },
+  })
+  for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' })) await asMallory('create', bait(name, pool))
+  const running = JSON.stringify({ status: { powerState: 'Running' } })
+  const patch = ['--type=merge', '--subresource=status', `--patch=${running}`, `--as=${MALLORY}`]
+  await cluster.kubectl('patch', 'clusterdeployment', 'bait', '--namespace=mallory', ...patch)
+
+  const spec = { clusterPoolName: 'counted' }
+  await api.create(ClusterClaim, { metadata: { name: 'mine', namespace: NAMESPACE }, spec })
+  const given = await vi.waitFor(async () => {
+    const { namespace } = (await api.get(ClusterClaim, 'mine', NAMESPACE))?.spec ?? {}
+    if (namespace === undefined) throw new Error('no cluster yet')
+    return namespace
+  }, PATIENCE)
+  expect(given).not.toBe('mallory')
+  expect((await api.get(ClusterPool, 'counted', NAMESPACE))?.status?.size ?? 0).toBe(0)
+
+  await api.delete(ClusterPool, 'held-up', NAMESPACE)
+  await vi.waitFor(async () => expect(await api.get(ClusterPool, 'held-up', NAMESPACE)).toBeUndefined(), PATIENCE)
+  for (const name of ['bait', 'stays']) expect(await api.get(ClusterDeployment, name, 'mallory')).toBeDefined()
+})
