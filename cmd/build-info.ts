@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -39,6 +38,8 @@ const commitTime = (root: string): string => {
 /** What Git prints; undefined when there is no Git, no repository or no commit. */
 const git = (root: string, ...args: readonly string[]): string | undefined => {
   try {
+    // Asked for here, since a bundle never starts Git.
+    const { execFileSync } = process.getBuiltinModule('node:child_process')
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   } catch {
     return undefined

@@ -1,20 +1,5 @@
-/** The program: runs a command, and ends with its exit code and at most one line of reason. */
-import { constants } from 'node:os'
-import { debuglog } from 'node:util'
-import { exitCodeOf, reasonOf } from './failure.ts'
-import { run } from './program.ts'
+/** The program's first file: how V8 works is settled before anything else is loaded, for what loads it would be the first that V8 optimises. */
+import { optimiseUnderLoad } from '#lib/process/optimise-under-load.ts'
 
-// As with `muster … | head`: the reader has what it wanted, and the shell is told as by any program that was cut off.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(128 + constants.signals.SIGPIPE)
-})
-
-try {
-  await run(process.argv.slice(2))
-} catch (error) {
-  process.stderr.write(`muster: ${reasonOf(error)}\n`)
-  // NODE_DEBUG=muster shows where it came from.
-  debuglog('muster')('%O', error)
-  process.exitCode = exitCodeOf(error)
-}
+if (process.argv[2] === 'api') optimiseUnderLoad()
+await import('./main.ts')

@@ -1,5 +1,6 @@
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { collectAfterStart } from '#lib/process/collect-garbage.ts'
 import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
@@ -17,6 +18,9 @@ import { stopOnSignals } from '../signals.ts'
 import { issuersOf } from './auth-flags.ts'
 import type { ApiOptions } from './command.ts'
 import { explain, explainFile } from './explain.ts'
+
+/** Then a start has done what it does once: its first lists, its keys, its statements. */
+const START_ENDS_MS = 5000
 
 /** Serves the HyperFleet API until a signal stops it. @throws Failure, UsageError when it can't begin to serve */
 export const runApi = async (options: ApiOptions): Promise<void> => {
@@ -48,6 +52,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   }).catch((error: unknown) => {
     throw explain(error, options)
   })
+  collectAfterStart(START_ENDS_MS)
   await untilAborted(signal)
   await api.stop()
   log.info('stopped', { signal: signal.reason })
