@@ -1,7 +1,7 @@
 /** One pass of a pool: observe → plan → carry out. Nothing is remembered between passes but what a cache has not shown yet. */
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
-import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
+import { type Clock, type Context, isConflict, isNotFound, TemporaryError } from '#operator/index.ts'
 import { monotonicTimes } from '#operator/model/brake-record.ts'
 import { monotonic } from '#operator/model/clock.ts'
 import { findCondition } from '#operator/model/conditions.ts'
@@ -21,6 +21,7 @@ import { buildEvents } from './events.ts'
 import { type ExecuteContext, patchIfUnchanged } from './execute/context.ts'
 import { randomSuffix } from './execute/random-suffix.ts'
 import { type ActionResult, execute } from './execute.ts'
+import { soonWhileLeaving } from './leaving.ts'
 import { labelsOf, type Metrics, setGauges } from './metrics.ts'
 import type { NamespacedName } from './model/names.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
@@ -62,9 +63,8 @@ interface Memory {
 }
 
 /** @returns the handler of `reconcile` */
-export const reconcile =
-  (deps: ReconcileDeps) =>
-  async (context: Context<ClusterPool>): Promise<MayWait> => {
+export const reconcile = (deps: ReconcileDeps) =>
+  soonWhileLeaving(async (context) => {
     const memory = poolMemory(context, deps.indexes)
     const { api, clock, signal, events, log, memo } = context
     const latest = memory.writeCache.latest(ClusterPool, context.object, clock.now())
@@ -122,7 +122,7 @@ export const reconcile =
     const conflictDelay = isConflicted ? countConflict(memo) : undefined
     if (!isConflicted) forgetConflicts(memo)
     return requeue(decided, { results, overdueAt: writeCache.overdueAt(), conflictDelay }, clock.now())
-  }
+  })
 
 interface PassContext {
   readonly api: Context<ClusterPool>['api']
@@ -254,7 +254,8 @@ interface Executed {
   readonly conflictDelay: number | undefined
 }
 
-const requeue = (decided: Decided, { results, overdueAt, conflictDelay }: Executed, now: Date): MayWait => {
+const requeue = (decided: Decided, executed: Executed, now: Date): { readonly requeueAfter: number } => {
+  const { results, overdueAt, conflictDelay } = executed
   const { plan, dependencies } = decided
   const times = [
     RESYNC_INTERVAL_MS,

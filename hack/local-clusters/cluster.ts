@@ -27,6 +27,7 @@ export interface ClusterSummary extends Omit<ClusterRecord, 'project' | 'spec' |
   readonly power: string
   readonly serviceCidr: string
   readonly featureGates: string
+  readonly domain: string
   readonly state: State
   /** https://host:port */
   readonly server: string
@@ -84,6 +85,7 @@ export class Cluster {
     const changed = { ...this.#record, ...change }
     await this.#options.records.save(changed)
     this.#record = changed
+    this.#kubeconfig = await this.#plane.kubeconfig(changed)
     this.#wake.wake()
   }
 
@@ -149,7 +151,7 @@ export class Cluster {
 
   async #renewCredentials(now: number): Promise<void> {
     await this.#plane.ensureCredentials(now)
-    this.#kubeconfig = await this.#plane.kubeconfig()
+    this.#kubeconfig = await this.#plane.kubeconfig(this.#record)
     const interval = Math.min(this.#options.validityMs / LOOKS_AT_CERTIFICATES, MAX_CERTIFICATE_INTERVAL_MS)
     this.#certificatesDueAt = now + interval
   }

@@ -30,7 +30,7 @@ export interface LocalClustersOptions {
 /** What a client asks for, and what it is given where it says nothing. */
 export type RequestedSpec = Partial<ClusterSpec>
 
-const DEFAULTS: ClusterSpec = { power: 'Running', serviceCidr: '10.0.0.0/24', featureGates: '' }
+const DEFAULTS: ClusterSpec = { power: 'Running', serviceCidr: '10.0.0.0/24', featureGates: '', domain: '' }
 
 const ETCD_INTERVAL_MS = 1_000
 
@@ -110,7 +110,7 @@ export class LocalClusters {
       for (const field of ['serviceCidr', 'featureGates'] as const)
         if (spec[field] !== before[field])
           throw new Problem(409, 'Immutable', `${field} of cluster ${name} is "${before[field]}" and can't be changed`)
-      if (spec.power !== before.power) await cluster.change({ spec })
+      if (spec.power !== before.power || spec.domain !== before.domain) await cluster.change({ spec })
       return cluster.view
     })
   }
@@ -158,7 +158,9 @@ export class LocalClusters {
     return cluster
   }
 
-  async #start(record: ClusterRecord): Promise<Cluster> {
+  async #start(saved: ClusterRecord): Promise<Cluster> {
+    // One of an earlier release says less.
+    const record = { ...saved, spec: { ...DEFAULTS, ...saved.spec } }
     const cluster = await Cluster.open(record, { ...this.#options, records: this.#records, etcd: this.#etcd })
     this.#clusters.set(record.uid, cluster)
     const onProblem = (error: unknown) => this.#options.onProblem(`cluster ${record.name}: ${(error as Error).message}`)

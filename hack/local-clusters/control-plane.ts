@@ -77,14 +77,13 @@ export class ControlPlane {
     if (!existsSync(this.#ownKubeconfig)) await replaceFile(this.#ownKubeconfig, await this.#kubeconfigOf(user))
   }
 
-  /** Of its admin; it needs no other file. */
-  async kubeconfig(): Promise<string> {
+  /** Of its admin; it needs no other file. @param record as it is now */
+  async kubeconfig({ name, spec }: ClusterRecord): Promise<string> {
     const pair = await readFile(leafFile(this.#options.folder, 'admin'), 'base64')
-    return this.#kubeconfigOf({ 'client-certificate-data': pair, 'client-key-data': pair })
+    return this.#kubeconfigOf({ 'client-certificate-data': pair, 'client-key-data': pair }, spec.domain || name)
   }
 
-  async #kubeconfigOf(user: Readonly<Record<string, string>>): Promise<string> {
-    const { name } = this.#record
+  async #kubeconfigOf(user: Readonly<Record<string, string>>, name = this.#record.name): Promise<string> {
     const authority = await readFile(authorityFile(this.#options.folder), 'base64')
     return dump({
       apiVersion: 'v1',

@@ -13,6 +13,8 @@ export interface ClusterSpec {
   readonly serviceCidr: string
   /** Of the API server, as its flag has them: A=true,B=false. */
   readonly featureGates: string
+  /** What its kubeconfig calls the cluster, such as lima.example.com; '': its name. */
+  readonly domain: string
 }
 
 export interface ClusterRecord {

@@ -18,6 +18,7 @@ const changes = {
   power: Type.Optional(Type.Enum(['Running', 'Hibernating'])),
   serviceCidr: Type.Optional(Type.String({ pattern: '^[0-9.]+/(1[2-9]|2[0-8])$' })),
   featureGates: Type.Optional(Type.String({ pattern: '^([A-Za-z]+=(true|false)(,|$))*$' })),
+  domain: Type.Optional(Type.String({ pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$' })),
 }
 const name = Type.String({ pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$' })
 const creation = Type.Object({ name, ...changes }, { additionalProperties: false })

@@ -97,12 +97,15 @@ test('CLUSTER-80: each customization of the pools that come with providers chang
       },
       "local": {
         "lima": {
+          "domain": "lima.example.com",
           "serviceCidr": "10.11.0.0/24",
         },
         "lisbon": {
+          "domain": "lisbon.example.org",
           "serviceCidr": "10.12.0.0/24",
         },
         "london": {
+          "domain": "london.example.com",
           "featureGates": "MutablePVNodeAffinity=true",
           "serviceCidr": "10.13.0.0/24",
         },

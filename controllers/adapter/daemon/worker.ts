@@ -6,6 +6,7 @@
  *   watch:   an applied object changes ─► RunQueue
  *   check:   resources of which no event tells ─► RunQueue
  *   forget:  resources that are gone without an event
+ *   retry:   resources whose last run could not be reported ─► RunQueue
  */
 
 import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
@@ -24,6 +25,7 @@ import { RunQueue, type WorkItem } from './run-queue.ts'
 import { type LeftWork, ServicePolls } from './service-polls.ts'
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
 import type { TaskStats } from './task-stats.ts'
+import { UnreportedRuns } from './unreported-runs.ts'
 
 export interface WorkerOptions extends TaskRunnerOptions {
   /** Plural: clusters. */
@@ -52,6 +54,7 @@ export class Worker {
   readonly #queue: RunQueue
   readonly #intake: EventIntake
   readonly #servicePolls: ServicePolls
+  readonly #unreported: UnreportedRuns
   /** Of the present `run`. */
   #signal = AbortSignal.abort()
   #runner: TaskRunner | undefined
@@ -61,6 +64,7 @@ export class Worker {
     this.#options = options
     const { source, maxConcurrent, clock, log } = options
     this.#servicePolls = new ServicePolls(clock)
+    this.#unreported = new UnreportedRuns(clock, (event) => this.#queue.add(event))
     this.#queue = new RunQueue({
       maxConcurrent: () => maxConcurrent,
       onCapacity: () => this.#intake.wake(),
@@ -111,6 +115,7 @@ export class Worker {
       this.#extendDeliveries(signal, applied),
       this.#forgetDeleted(signal, runner),
       this.#checkInventories(signal, runner),
+      this.#unreported.run(signal),
     ]
     try {
       await Promise.all(loops)
@@ -217,6 +222,7 @@ export class Worker {
       if (this.#runner === undefined) throw new Error('the worker is not running')
       const result = await this.#runner.run(event, this.#signal)
       this.#recordRun(id, result)
+      this.#unreported.record(event, result.isReported)
       detach('waiting to ask an HTTP service again', this.#pollServices(event, result))
       await Promise.all(
         deliveries.map((delivery) =>
@@ -228,6 +234,7 @@ export class Worker {
         const problem = error instanceof Error ? error.message : String(error)
         log.error('adapter: a run failed unexpectedly, its events come again', { resource: id, err: error })
         stats.recordAbortedRun(id, problem)
+        this.#unreported.record(event, false)
       }
       const isStopped = this.#signal.aborted
       await Promise.all(

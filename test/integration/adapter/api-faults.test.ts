@@ -1,6 +1,7 @@
 /** The HyperFleet API fails at each thing that a run asks of it, for longer than a request is tried: what was asked for is done in the end. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
+import { toMilliseconds } from '#operator/model/duration.ts'
 import { type ApiFate, type ApiFront, type ApiRequest, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
@@ -169,6 +170,32 @@ test('a report that is not taken: the event comes again by itself, without anoth
   isAway = false
   await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), SETTLED)
 })
+
+test('ADAPTER-22: what could not be reported runs again once reports are taken: its event is not awaited', async () => {
+  const { id } = await world.create('unheard')
+  let [isAway, isSilent] = [true, false]
+  rules.set(id, (request) => (isReport(request) && isAway ? { status: 503 } : 'pass'))
+  const before = rules.get('/claims') ?? (() => 'pass')
+  // Once the event was given back, no event comes any more.
+  rules.set('/claims', (request) => {
+    if (isGiveBack(request)) [isAway, isSilent] = [false, true]
+    if (request.method !== 'POST') return before(request)
+    return { altered: (answer) => (isSilent ? '{"items": []}' : withoutData(answer)) }
+  })
+  try {
+    await world.pulse(id)
+    await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
+    expect(isAway).toBe(false)
+  } finally {
+    // Also of a claim that waits for its answer.
+    isSilent = false
+    rules.set('/claims', before)
+  }
+})
+
+/** Not one that keeps a claim for longer, which is for more seconds. */
+const isGiveBack = ({ method, body }: ApiRequest) =>
+  method === 'PATCH' && toMilliseconds(/"visibility":"([^"]+)"/.exec(body)?.[1] ?? '1m') <= 6_000
 
 test('a resource that the API does not know any more: the run ends in peace, and nothing is said', async () => {
   const { id } = await world.create('unknown')

@@ -1,4 +1,7 @@
 /** Real API servers as the clusters: which kubeconfig a ClusterDeployment names, and whether it is known that it works. CLUSTER-18 to CLUSTER-21. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { adminKubeconfigName } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import {
@@ -15,6 +18,9 @@ import { findCondition } from '#operator/model/conditions.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { hurriedClock, type Manager, type World, world } from './world.ts'
 
+/** Two minutes pass in a second. */
+const PACE = 120
+
 let the: World
 let cluster: OwnControlPlane
 let manager: Manager
@@ -22,8 +28,7 @@ let manager: Manager
 beforeAll(async () => {
   const parts = ['etcd', 'kube-apiserver'] as const
   ;[the, cluster] = await Promise.all([world(), startControlPlane({ parts, crds: false })])
-  // Two minutes pass in a second.
-  manager = await the.manager({ clock: hurriedClock(120) })
+  manager = await the.manager({ clock: hurriedClock(PACE) })
 })
 
 afterAll(async () => {
@@ -173,6 +178,47 @@ test('CLUSTER-20, CLUSTER-21: a cluster whose API server dies is unreachable sin
   await until('mortal', REACHABLE)
 })
 
+test('CLUSTER-20: one that answers is asked every minute, one that does not ever less often, and not less than every five minutes', async () => {
+  const clock = hurriedClock(PACE)
+  const asked: number[] = []
+  let status = 200
+  // What says that it can't answer, with a status for which no request is sent a second time.
+  await using server = createServer((_, answer) => {
+    asked.push(clock.now().getTime())
+    answer.writeHead(status).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await writeSecret('asked-admin-kubeconfig', await kubeconfig({ server: url }))
+  await install('asked')
+  await until('asked', REACHABLE)
+  /** Seconds by the manager's clock between so many questions, from now on. */
+  const pauses = async (count: number): Promise<readonly number[]> => {
+    const seen = asked.length
+    await the.eventually(() => expect(asked.length).toBeGreaterThan(seen + count))
+    return asked
+      .slice(seen, seen + count + 1)
+      .flatMap((at, n, all) => (n === 0 ? [] : [(at - (all[n - 1] ?? 0)) / 1_000]))
+  }
+  // A fifth less, or a fifth more and what a busy machine takes for it, which the clock hurries as well.
+  const slack = 60
+  for (const pause of await pauses(3)) {
+    expect(pause).toBeGreaterThan(45)
+    expect(pause).toBeLessThan(72 + slack)
+  }
+  status = 400
+  const [first = 0, ...growing] = (await pauses(9)).slice(-8)
+  expect(first).toBeLessThan(5 + slack)
+  const [beforeLast = 0, last = 0] = growing.slice(-2)
+  for (const pause of [beforeLast, last]) {
+    expect(pause).toBeGreaterThan(200)
+    expect(pause).toBeLessThan(360 + slack)
+  }
+  status = 200
+  await until('asked', REACHABLE)
+  for (const pause of await pauses(2)) expect(pause).toBeLessThan(72 + slack)
+})
+
 test('CLUSTER-40, CLUSTER-41: that it is unreachable outlives its Secret and its manager, and how long it was silent counts on', async () => {
   await writeSecret('lively-admin-kubeconfig', await kubeconfig({}, undefined, the.plane.kubeconfig))
   await install('lively')
@@ -193,7 +239,7 @@ test('CLUSTER-40, CLUSTER-41: that it is unreachable outlives its Secret and its
     await the.eventually(async () => expect(await silent()).toBeGreaterThanOrEqual(300))
     await manager.stop()
     const counted = await silent()
-    manager = await the.manager({ clock: hurriedClock(120) })
+    manager = await the.manager({ clock: hurriedClock(PACE) })
     await the.eventually(async () => expect(await silent()).toBeGreaterThan(counted))
     await until('bereft', { ...stays, reason: 'UnreachableForLong' })
   } finally {

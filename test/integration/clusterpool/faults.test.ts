@@ -12,7 +12,7 @@ import { type Clock, loadTransport, systemClock } from '#operator/index.ts'
 import { waitsOf } from '#test/harness/index.ts'
 import type { RequestProxy } from '#test/harness/request-proxy.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
-import { eventually, type PoolWorld, poolWorld } from './world.ts'
+import { clusterOf, delayWatchEvents, eventually, type PoolWorld, poolWorld } from './world.ts'
 
 test('a cluster whose creation is confirmed after its deletion was seen does not count: another one is made', async () => {
   await using the = await poolWorld()
@@ -79,18 +79,6 @@ test('POOL-65: while every write of a status loses, the next pass of a pool, a c
   await eventually(() => expect(waitsOf(lines, pool).slice(before)).toContain(1_000))
 })
 
-/** One that says that it is of the pool. */
-const clusterOf = (the: PoolWorld, poolName: string, name: string, namespace: string): Promise<ClusterDeployment> =>
-  the.api.create(ClusterDeployment, {
-    metadata: { name, namespace },
-    spec: {
-      clusterName: name,
-      baseDomain: 'example.com',
-      platform: { aws: { region: 'us-east-1' } },
-      clusterPoolRef: { namespace: the.namespace, poolName },
-    },
-  })
-
 /** Until the manager has seen what has happened to clusters: a pool that does nothing counts one that is made now. */
 const seenSoFar = async (the: PoolWorld, witness: string): Promise<void> => {
   const { metadata } = await the.pool(witness, { size: 0, maxConcurrent: 0 })
@@ -98,13 +86,6 @@ const seenSoFar = async (the: PoolWorld, witness: string): Promise<void> => {
   await the.api.create(Namespace, { metadata: { name, labels: { [POOL_LABELS.uid]: metadata.uid } } })
   await clusterOf(the, witness, name, name)
   await eventually(async () => expect((await the.get.pool(witness)).status?.size).toBe(1))
-}
-
-/** From now on no watch shows what becomes of clusters. */
-const delayWatchEvents = (proxy: RequestProxy): void => {
-  const shown = Promise.withResolvers<'pass'>()
-  proxy.decide(({ path }) => (/\/clusterdeployments\?.*watch=true/.test(path) ? shown.promise : 'pass'))
-  proxy.cut()
 }
 
 test('a namespace with a claimed cluster stays when its pool is deleted, though the watch has not shown the cluster', async () => {

@@ -3,33 +3,13 @@ import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
-import { COPIED_LABEL, LEASE_FINALIZER, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
-import { eventually, type PoolWorld, poolWorld } from './world.ts'
+import { eventually, leaveLease, poolWorld } from './world.ts'
 
 const LONG = 90_000
-
-/** Writes a lease as a manager that was cut off right after it would leave it. */
-const leaveLease = async (
-  the: PoolWorld,
-  name: string,
-  pool: string,
-  cluster: string,
-  since: Date,
-  namespace = cluster,
-) => {
-  const at = { name, namespace: the.namespace, type: 'merge' } as const
-  await the.api.patch(ClusterDeploymentCustomization, { ...at, body: { metadata: { finalizers: [LEASE_FINALIZER] } } })
-  const condition = { type: 'Available', status: 'False', reason: 'ClusterDeploymentCustomizationInUse', message: '' }
-  const status = {
-    conditions: [{ ...condition, lastTransitionTime: since.toISOString() }],
-    clusterDeploymentRef: { name: cluster, namespace },
-    clusterPoolRef: { name: pool, namespace: the.namespace },
-  }
-  await the.api.patch(ClusterDeploymentCustomization, { ...at, subresource: 'status', body: { status } })
-}
 
 test('POOL-47: a pool that is denied namespaces says so, gives its lease back, and another pool has the customization', async () => {
   await using the = await poolWorld()

@@ -9,6 +9,7 @@ import {
   type ClusterDeploymentCustomizationSpec,
 } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { clusterClaim } from '#controllers/clusterclaim/index.ts'
 import { clusterDeploymentCustomization } from '#controllers/clusterdeploymentcustomization/index.ts'
 import { clusterPool } from '#controllers/clusterpool/index.ts'
@@ -25,6 +26,7 @@ import {
   runOperator,
   sharedControlPlane,
 } from '#test/harness/index.ts'
+import type { RequestProxy } from '#test/harness/request-proxy.ts'
 import { type Installer, startInstaller } from './installer.ts'
 
 export interface RunningManager {
@@ -202,4 +204,48 @@ const clustersOf = async (api: Api, namespace: string, pool: string): Promise<re
 const applyPoolAdmin = async (plane: ControlPlane): Promise<void> => {
   const file = fileURLToPath(new URL('../../../kustomize/base/rbac/pool-admin.yaml', import.meta.url))
   await plane.kubectl('apply', '--server-side', '--force-conflicts', '-f', file)
+}
+
+/** Makes a ClusterDeployment that says that it is of the pool. */
+export const clusterOf = (
+  the: PoolWorld,
+  poolName: string,
+  name: string,
+  namespace: string,
+): Promise<ClusterDeployment> =>
+  the.api.create(ClusterDeployment, {
+    metadata: { name, namespace },
+    spec: {
+      clusterName: name,
+      baseDomain: 'example.com',
+      platform: { aws: { region: 'us-east-1' } },
+      clusterPoolRef: { namespace: the.namespace, poolName },
+    },
+  })
+
+/** From now on no watch shows what becomes of clusters. */
+export const delayWatchEvents = (proxy: RequestProxy): void => {
+  const shown = Promise.withResolvers<'pass'>()
+  proxy.decide(({ path }) => (/\/clusterdeployments\?.*watch=true/.test(path) ? shown.promise : 'pass'))
+  proxy.cut()
+}
+
+/** Writes a lease as a manager that was cut off right after it would leave it. */
+export const leaveLease = async (
+  the: PoolWorld,
+  name: string,
+  pool: string,
+  cluster: string,
+  since: Date,
+  namespace = cluster,
+) => {
+  const at = { name, namespace: the.namespace, type: 'merge' } as const
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, body: { metadata: { finalizers: [LEASE_FINALIZER] } } })
+  const condition = { type: 'Available', status: 'False', reason: 'ClusterDeploymentCustomizationInUse', message: '' }
+  const status = {
+    conditions: [{ ...condition, lastTransitionTime: since.toISOString() }],
+    clusterDeploymentRef: { name: cluster, namespace },
+    clusterPoolRef: { name: pool, namespace: the.namespace },
+  }
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, subresource: 'status', body: { status } })
 }

@@ -42,7 +42,14 @@ export const runsTheCommandsOf = (...names: readonly (keyof typeof WORLDS)[]): v
       for (const page of pages) {
         test(`the commands of ${page.path} do what it says`, { timeout: 700_000 }, async () => {
           if (world === undefined) throw new Error(`The world ${name} did not start.`)
-          await runPage(page, world)
+          const took = await runPage(page, world)
+          const long = took.filter(([, seconds]) => seconds >= 1)
+          if (long.length > 0)
+            console.log(
+              [`${page.path}, in seconds:`, ...long.map(([begin, seconds]) => `${seconds.toFixed(1)} ${begin}`)].join(
+                '\n',
+              ),
+            )
         })
       }
     })

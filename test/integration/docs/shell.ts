@@ -32,15 +32,19 @@ const PATIENCE = 600_000
 /** Marks the status of an answer in a block's output; curl is made to print it. */
 const ANSWER = '\u001fHTTP '
 
-/** @throws CommandError */
-export const runPage = async (page: Page, environment: PageEnvironment): Promise<void> => {
+/** @returns how many seconds each block took, by its first command @throws CommandError */
+export const runPage = async (
+  page: Page,
+  environment: PageEnvironment,
+): Promise<readonly (readonly [string, number])[]> => {
   const blocks = page.blocks.filter(({ way }) => way.how === 'here' || way.how === 'beside')
   const folder = await temporaryFolder('docs')
   const notes = join(folder, 'notes')
   await mkdir(notes)
   const checkout = environment.checkout ?? (await checkoutIn(join(folder, 'checkout')))
   const script = join(folder, 'page.sh')
-  await writeFile(script, ['set -e', ...blocks.map((block, at) => step(block, at, notes))].join('\n'))
+  const steps = blocks.map((block, at) => step(block, at, notes))
+  await writeFile(script, ['set -e', ...steps, noteTime(notes)].join('\n'))
   for (const [written, actual] of Object.entries(environment.printed))
     await writeFile(script, (await readFile(script, 'utf8')).replaceAll(written, actual))
 
@@ -65,6 +69,8 @@ export const runPage = async (page: Page, environment: PageEnvironment): Promise
     throw new CommandError(`${page.path}: this ${how}:\n${block?.commands}\n\nIt said:\n${output}`)
   }
   for (const [at, block] of blocks.entries()) judge(page, block, outputs[at] ?? '')
+  const begun = (await readFile(join(notes, 'begun.txt'), 'utf8')).trim().split('\n').map(Number)
+  return blocks.map(({ commands }, at) => [commands.split('\n')[0] ?? '', (begun[at + 1] ?? 0) - (begun[at] ?? 0)])
 }
 
 /** A copy, because pages choose a namespace of their own. */
@@ -103,7 +109,9 @@ const reportedCurl = async (folder: string): Promise<string> => {
 }
 
 const step = (block: Block, at: number, notes: string): string =>
-  [`exec >"${notes}/${at}.txt" 2>&1`, ...body(block)].join('\n')
+  [noteTime(notes), `exec >"${notes}/${at}.txt" 2>&1`, ...body(block)].join('\n')
+
+const noteTime = (notes: string): string => `echo "$EPOCHREALTIME" >>"${notes}/begun.txt"`
 
 const body = ({ commands, way }: Block): readonly string[] => {
   if (way.how === 'beside')

@@ -3,7 +3,7 @@ import { Transform } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Fate, type MusterProcess, type ProxiedRequest, startMuster } from '#test/harness/index.ts'
 import { type SurvivorsWorld, survivorsWorld } from './survivors-world.ts'
-import { namespacesOf, PATIENCE } from './world.ts'
+import { clientOf, namespacesOf, PATIENCE } from './world.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 
@@ -95,6 +95,33 @@ describe('CLUSTER-71: of each record one cluster is made, and nothing of it stay
     // An API server and a controller manager.
     expect(the.service.processes(the.service.folderOf(''))).toHaveLength(2)
     expect(await namespacesOf(await the.secretOf(name))).toContain('kube-system')
+  })
+
+  test('CLUSTER-86: when it falls asleep and when it wakes up: no process is left, then it has both again, with its data', async () => {
+    const [name = ''] = await the.untilRunning(1)
+    const [cluster] = await the.clusters()
+    const kubeconfig = await the.secretOf(name)
+    await clientOf(kubeconfig).createNamespacedConfigMap({
+      namespace: 'default',
+      body: { metadata: { name: 'kept' }, data: { by: 'me' } },
+    })
+    /** Whether it runs is asked of the service in vain by all of these, one after the other; the last one is done, and not answered. */
+    const switchTo = async (running: 0 | 1, these: readonly Fault[]): Promise<void> => {
+      const left = meetFaults(({ method }) => method === 'PATCH' || method === 'PUT', these)
+      await the.sizes(1, running)
+      const state = running === 1 ? 'Running' : 'Hibernating'
+      await vi.waitFor(async () => expect((await the.deployment(name)).status?.powerState).toBe(state), PATIENCE)
+      expect(left).toEqual([])
+      expect(the.service.processes(the.service.folderOf(''))).toHaveLength(2 * running)
+      expect(await the.clusters()).toEqual([cluster])
+    }
+    const [refused, lost] = [refusals(), losses()]
+    await switchTo(0, [...refused.slice(0, 2), ...lost.slice(1, 2)])
+    await switchTo(1, [...refused.slice(2), ...lost.slice(2, 3)])
+    await switchTo(0, lost.slice(0, 1))
+    await switchTo(1, lost.slice(3))
+    const kept = { name: 'kept', namespace: 'default' }
+    expect((await clientOf(await the.secretOf(name)).readNamespacedConfigMap(kept)).data).toEqual({ by: 'me' })
   })
 
   test('when it is deleted', async () => {

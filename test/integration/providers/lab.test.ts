@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => stack?.disposeAsync())
 
-test('CLUSTER-80: of lab, lima has its Services in 10.11.0.0/24, lisbon in 10.12.0.0/24, london in 10.13.0.0/24 and the feature MutablePVNodeAffinity', async () => {
+test('CLUSTER-80: of lab, lima has its Services in 10.11.0.0/24, lisbon in 10.12.0.0/24, london in 10.13.0.0/24 and the feature MutablePVNodeAffinity; lisbon is in another domain', async () => {
   // All of them, and awake; else it is as it is delivered.
   await world.applyFolder('kustomize/providers/local/pool', (text) =>
     text
@@ -51,13 +51,13 @@ test('CLUSTER-80: of lab, lima has its Services in 10.11.0.0/24, lisbon in 10.12
   }, PATIENCE)
   const seen = await Promise.all(running.map(async (one) => [one.spec.clusterName, await visibleIn(one)] as const))
   expect(Object.fromEntries(seen)).toEqual({
-    lima: { address: '10.11.0.1', feature: false },
-    lisbon: { address: '10.12.0.1', feature: false },
-    london: { address: '10.13.0.1', feature: true },
+    lima: { domain: 'lima.example.com', address: '10.11.0.1', feature: false },
+    lisbon: { domain: 'lisbon.example.org', address: '10.12.0.1', feature: false },
+    london: { domain: 'london.example.com', address: '10.13.0.1', feature: true },
   })
 })
 
-/** What a user of the cluster sees of its customization: the address of the Service kubernetes, and whether the feature is on. */
+/** What a user of the cluster sees of its customization: what its kubeconfig calls it, the address of the Service kubernetes, and whether the feature is on. */
 const visibleIn = async (deployment: ClusterDeployment) => {
   const secret = `/api/v1/namespaces/${deployment.metadata.namespace}/secrets/${adminKubeconfigName(deployment)}`
   const { data } = await world.plane.rest<{ data: { kubeconfig: string } }>('GET', secret)
@@ -65,13 +65,19 @@ const visibleIn = async (deployment: ClusterDeployment) => {
   const { spec } = await clientOf(data.kubeconfig).readNamespacedService(kubernetes)
   const metrics = await rawGet(data.kubeconfig, '/metrics')
   const [, enabled] = /kubernetes_feature_enabled\{name="MutablePVNodeAffinity"[^}]*\} (\d)/.exec(metrics) ?? []
-  return { address: spec?.clusterIP, feature: enabled === '1' }
+  return { domain: configOf(data.kubeconfig).getCurrentContext(), address: spec?.clusterIP, feature: enabled === '1' }
+}
+
+/** @param kubeconfig base64 */
+const configOf = (kubeconfig: string): KubeConfig => {
+  const config = new KubeConfig()
+  config.loadFromString(Buffer.from(kubeconfig, 'base64').toString())
+  return config
 }
 
 /** @param kubeconfig base64 */
 const rawGet = async (kubeconfig: string, path: string): Promise<string> => {
-  const config = new KubeConfig()
-  config.loadFromString(Buffer.from(kubeconfig, 'base64').toString())
+  const config = configOf(kubeconfig)
   const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()]
   const pem = (text: string | undefined) => Buffer.from(text ?? '', 'base64')
   const dispatcher = new Agent({

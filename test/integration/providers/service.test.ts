@@ -45,7 +45,12 @@ describe('a cluster', () => {
     vi.waitFor(async () => expect(await namespacesOf(cluster.kubeconfig)).toEqual(NAMESPACES), PATIENCE)
 
   test('is asked for once, however often the request is sent: a client that gets no answer sends it again', async () => {
-    const body = { name: 'first', serviceCidr: '10.7.0.0/24', featureGates: 'AllAlpha=false' }
+    const body = {
+      name: 'first',
+      serviceCidr: '10.7.0.0/24',
+      featureGates: 'AllAlpha=false',
+      domain: 'one.example.com',
+    }
     const answers = await Promise.all([1, 2, 3, 4, 5].map(() => world.call('POST', '/clusters', body)))
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 200, 201])
     expect(new Set(answers.map(({ body }) => body.uid)).size).toBe(1)
@@ -63,6 +68,7 @@ describe('a cluster', () => {
       namespace: 'default',
     })
     expect(service.spec?.clusterIP).toBe('10.7.0.1')
+    expect(Buffer.from(cluster.kubeconfig, 'base64').toString()).toContain('current-context: one.example.com')
     expect(pidsOf()).toHaveLength(2)
     await clientOf(cluster.kubeconfig).createNamespacedConfigMap({
       namespace: 'default',

@@ -53,7 +53,7 @@ export const survivorsWorld = async () => {
         },
       }),
     )
-  const sizes = (size: number) => pool({ size, runningCount: size })
+  const sizes = (size: number, runningCount = size) => pool({ size, runningCount })
 
   const get = <T>(path: string) => world.plane.rest<T>('GET', path)
   const deployments = async () => (await get<{ items: ClusterDeployment[] }>(`${HIVE}/clusterdeployments`)).items
@@ -102,7 +102,7 @@ export const survivorsWorld = async () => {
     world,
     /** Files that the provider's task may read. */
     secrets,
-    /** So many clusters stand by, and run. */
+    /** So many clusters stand by, and so many of these run, or all. */
     sizes,
     get,
     deployments,
