@@ -26,7 +26,7 @@ test('muster why prints what a deletion waits for, by name and by id', async () 
 test('muster why says what it can’t find, and what it can’t mean', async () => {
   const api = await serve({ entities })
   const missing = await muster(['why', 'clusters/none', `--hyperfleet-api-url=${api.url}`])
-  expect(missing).toEqual({ code: 1, output: "muster: the API has no clusters with name='none'" })
+  expect(missing).toEqual({ code: 3, output: "muster: the API has no clusters with name='none'" })
   const unclear = await muster(['why', 'boston'])
   expect(unclear).toEqual({
     code: 2,
@@ -34,9 +34,31 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
   })
   for (const kind of ['cluster', 'Clustre'])
     expect(await muster(['why', `${kind}/boston`, `--hyperfleet-api-url=${api.url}`])).toEqual({
-      code: 1,
+      code: 3,
       output: `muster: the API has no kind ${kind}: write one of clusters`,
     })
+})
+
+test('what could not be looked at is no answer: code 3, of every command that looks', async () => {
+  const file = join(await temporaryFolder('nowhere'), 'kubeconfig')
+  const clusters = [{ name: 'x', cluster: { server: 'https://127.0.0.1:9' } }]
+  const contexts = [{ name: 'x', context: { cluster: 'x', user: '' } }]
+  const config = { apiVersion: 'v1', kind: 'Config', 'current-context': 'x', clusters, contexts, users: [] }
+  await writeFile(file, JSON.stringify(config))
+  const nowhere = [
+    ['why', 'clusters/boston', '--hyperfleet-api-url=http://127.0.0.1:9'],
+    ['pool', 'plan', 'edge', `--kubeconfig=${file}`],
+    ['claim', 'kubeconfig', 'mine', `--kubeconfig=${file}`],
+    ['security', 'check', `--kubeconfig=${file}`],
+    ['fleet', 'drill', '--nats-url=nats://127.0.0.1:9', `--kubeconfig=${file}`],
+    ['migrate', 'hive', '--dry-run', `--kubeconfig=${file}`],
+    ['adapter', 'orphans', `--kubeconfig=${file}`],
+  ]
+  const endings = await Promise.all(nowhere.map((args) => muster(args)))
+  expect(endings.map(({ code }, at) => [nowhere[at]?.slice(0, 2).join(' '), code])).toEqual(
+    nowhere.map((args) => [args.slice(0, 2).join(' '), 3]),
+  )
+  expect(endings.filter(({ output }) => !/^muster: .*127\.0\.0\.1:9/.test(output))).toEqual([])
 })
 
 test('the former name of a flag is taken, with a warning that names the new one, and not with another value beside it', async () => {
