@@ -36,6 +36,8 @@ test.each([
   const pid = pidOfStore(`${logs}${folder}`)
   if (pid === undefined) throw new Error('there is no nats-server')
   process.kill(pid, 'SIGKILL')
-  expect(await reasonOfEnd(run)).toContain(`${name} ended (SIGKILL). Its log, ${logs}${folder}/nats-server.log, ends with:\n`)
+  expect(await reasonOfEnd(run)).toContain(
+    `${name} ended (SIGKILL). Its log, ${logs}${folder}/nats-server.log, ends with:\n`,
+  )
   await run.finish()
 })
