@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { serve } from '../hyperfleet-api/support.ts'
@@ -81,6 +82,59 @@ test('the former name of a flag is taken, with a warning that names the new one,
     code: 2,
     output: 'muster: unknown flag --api-ur ("muster why --help" lists what is)',
   })
+})
+
+// ADAPTER-137
+test.each([
+  [
+    'of the spec',
+    'selektor: {}',
+    'responses: []',
+    "task.yaml can't be run: spec.selektor: an AdapterTask has no such field",
+  ],
+  [
+    'within it',
+    'events: { maxConcurent: 2 }',
+    'responses: []',
+    'spec.events.maxConcurent: an AdapterTask has no such field',
+  ],
+  [
+    'of an answer',
+    'suspend: false',
+    'responses: [{ match: { urlPattern: ".*" }, responses: [{ status: 404 }] }]',
+    'responses[0].responses[0].status is not known: write statusCode, headers, body',
+  ],
+  [
+    'of a rule',
+    'suspend: false',
+    'responses: [{ match: { url: "x", urlPattern: ".*" }, responses: [] }]',
+    'responses[0].match.url is not known: write method, urlPattern',
+  ],
+])('muster adapter dry-run refuses an unknown field %s', async (_, field, responses, said) => {
+  const folder = await temporaryFolder('dry-run')
+  const write = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text)
+    return join(folder, name)
+  }
+  const task = `apiVersion: hyperfleet.redhat.com/v1alpha1
+kind: AdapterTask
+metadata: { name: one }
+spec:
+  adapter: { name: one }
+  resourceType: clusters
+  ${field}
+  params: []
+`
+  const data = { id: 'a', kind: 'Cluster', href: '/clusters/a' }
+  const event = { specversion: '1.0', id: 'dry', type: 'com.redhat.hyperfleet.cluster.reconcile', data }
+  const { code, output } = await muster([
+    'adapter',
+    'dry-run',
+    `--task=${await write('task.yaml', task)}`,
+    `--event=${await write('event.json', JSON.stringify(event))}`,
+    `--api-responses=${await write('api.json', JSON.stringify(load(`{ ${responses} }`)))}`,
+  ])
+  expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining(said) })
 })
 
 // SENTINEL-39
