@@ -47,12 +47,12 @@ export class FleetFacts {
   addIfSelected(deployment: DeploymentView, device: DeviceView): boolean {
     const selection = deployment.selects(device)
     const why = selection.is === 'Unknown' ? selection.why : undefined
-    const isNews = this.undecided.note(deployment.key, device.name, why)
-    if (selection.is !== 'Selected') return isNews
+    const isChanged = this.undecided.note(deployment.key, device.name, why)
+    if (selection.is !== 'Selected') return isChanged
     const [namespace = '', name = ''] = deployment.key.split('/')
     const placement = { device: device.name, namespace, deployment: name }
     this.placements.at(placement, placementKey(placement)).isMatched = true
-    return isNews
+    return isChanged
   }
 
   /** What a key has. @param update with its bytes @returns with it why nothing is known of the bytes, when that is so */
