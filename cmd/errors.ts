@@ -12,4 +12,9 @@ export const CMD_ERRORS = {
     remedy: 'correct what the message names',
     inMessage: true,
   },
+  LookFailure: {
+    when: 'what a command was to look at could not be looked at, so nothing is known of it; the exit code is 3',
+    remedy: 'correct what the message names, and look again',
+    inMessage: true,
+  },
 } satisfies ErrorCatalogue

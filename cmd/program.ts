@@ -24,6 +24,7 @@ Every flag can be given as an environment variable: --log-level is MUSTER_LOG_LE
 export const program = (): Command => {
   const muster = new Command('muster')
     .description('Keeps a fleet of clusters and devices in the state that Git declares.')
+    .option('--version', 'print what was built, from which commit')
     .addHelpText('after', ENVIRONMENT)
     // What follows a command is its own, though its parent may have flags of the same names, as `agent enroll` has.
     .enablePositionalOptions()
@@ -76,7 +77,7 @@ const optionDescription = ({ description, defaultValue, defaultValueDescription,
 export const run = async (args: readonly string[]): Promise<void> => {
   const muster = program()
   try {
-    await muster.parseAsync(args, { from: 'user' })
+    await muster.parseAsync(args[0] === '--version' ? ['version', ...args.slice(1)] : args, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // `--help` arrives as an error too, after the text is out.

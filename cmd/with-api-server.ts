@@ -1,11 +1,11 @@
 import { loadTransport } from '#operator/client/transport.ts'
 import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
 import type { ApiServerOptions } from './api-server-flags.ts'
-import { Failure } from './failure.ts'
+import { LookFailure } from './failure.ts'
 
 type Transport = Awaited<ReturnType<typeof loadTransport>>
 
-/** For a command that ends: reaches the API server of its flags, and leaves it. @throws Failure with its address, for what it answers or that it does not */
+/** For a command that ends: reaches the API server of its flags, and leaves it. @throws LookFailure with its address, for what it answers or that it does not */
 export const withApiServer = async <T>(
   { kubeconfig, context }: ApiServerOptions,
   use: (transport: Transport) => Promise<T>,
@@ -15,7 +15,7 @@ export const withApiServer = async <T>(
     return await use(transport)
   } catch (error) {
     if (error instanceof NetworkError || error instanceof ApiError)
-      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+      throw new LookFailure(`${transport.server}: ${error.message}`, { cause: error })
     throw error
   } finally {
     await transport.close()

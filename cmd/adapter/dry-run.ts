@@ -14,6 +14,7 @@ import { InvalidTaskError } from '#controllers/adapter/task/task-problems.ts'
 import { isObject } from '#lib/json/is-object.ts'
 import { UsageError } from '../failure.ts'
 import type { DryRunOptions } from './command.ts'
+import { unknownRuleField, unknownTaskFields } from './manifest-fields.ts'
 
 /** Prints the trace. The exit code is 1 when the run failed. @throws UsageError when a file can't be used */
 export const runDryRun = async (options: DryRunOptions): Promise<void> => {
@@ -62,7 +63,10 @@ const namedIn = (text: string, environment: Readonly<Record<string, string>>): r
 const taskOf = (file: string, environment: Readonly<Record<string, string>>, now: () => Date): Task => {
   const text = textOf('--task', file)
   try {
-    const { task, adapter = nameIn(task) } = taskOfDocument(parseTaskFile(text))
+    const document = parseTaskFile(text)
+    const unknown = unknownTaskFields(document)
+    if (unknown.length > 0) throw new InvalidTaskError(unknown)
+    const { task, adapter = nameIn(task) } = taskOfDocument(document)
     return loadTask(task, { languages: taskLanguages(now), adapter, files: filesInFolder(dirname(file)), environment })
   } catch (error) {
     if (error instanceof InvalidTaskError)
@@ -101,6 +105,8 @@ const responsesOf = (text: string): readonly ResponseRule[] => {
     throw new DryRunFileError(
       'write {"responses": [{"match": {"method", "urlPattern"}, "responses": [{"statusCode", "body"}]}]}',
     )
+  const unknown = unknownRuleField(responses)
+  if (unknown !== undefined) throw new DryRunFileError(unknown)
   return responses
 }
 

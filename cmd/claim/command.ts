@@ -18,7 +18,7 @@ Examples:
   muster claim kubeconfig mine -n pools --write=mine.kubeconfig
   kubectl --kubeconfig=mine.kubeconfig get namespaces
 
-It reads with your own rights: those of the subjects of the claim do. Exit codes: 0 the kubeconfig is printed or written, 1 there is none yet or it can't be read, 2 what was asked for can't be meant.
+It reads with your own rights: those of the subjects of the claim do. Exit codes: 0 the kubeconfig is printed or written, 1 there is none yet, 2 what was asked for can't be meant, 3 it could not look.
 `
 
 /** What the users of clusters ask for. */

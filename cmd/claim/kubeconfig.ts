@@ -10,13 +10,13 @@ import { ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clust
 import { type Api, createApi } from '#operator/client/api.ts'
 import { isForbidden } from '#operator/client/errors.ts'
 import { findCondition } from '#operator/model/conditions.ts'
-import { Failure } from '../failure.ts'
+import { Failure, LookFailure } from '../failure.ts'
 import { withApiServer } from '../with-api-server.ts'
 import type { ClaimKubeconfigOptions } from './command.ts'
 
 /**
  * Prints the kubeconfig of the cluster that a claim has, or writes it into a file.
- * @throws Failure that says what the claim waits for, or what can't be read
+ * @throws Failure that says what the claim waits for, LookFailure for what can't be read
  */
 export const printKubeconfig = async (
   name: string,
@@ -97,12 +97,12 @@ const waitOf = (status: ClusterClaim['status']): string => {
   return `${first.reason}: ${[...new Set([first, ...others].map(({ message }) => message))].join('; ')}`
 }
 
-/** @throws Failure for a right that is missing */
+/** @throws LookFailure for a right that is missing */
 const orExplain = async <T>(asked: Promise<T>, what: string): Promise<T> => {
   try {
     return await asked
   } catch (error) {
-    if (isForbidden(error)) throw new Failure(`${what} (${error.message})`, { cause: error })
+    if (isForbidden(error)) throw new LookFailure(`${what} (${error.message})`, { cause: error })
     throw error
   }
 }

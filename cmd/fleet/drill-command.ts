@@ -24,7 +24,7 @@ Examples:
   muster fleet drill --namespace=shop --output=json
 
 Nothing is changed. Run it with the release that you are about to install, against the fleet as it is.
-Exit codes: 0 it would change nothing, 1 it would write, delete or hold something, a device has a conflict, or it can't be told, 2 a flag can't be used.
+Exit codes: 0 it would change nothing, 1 it would write, delete or hold something, or a device has a conflict, 2 a flag can't be used, 3 it could not look.
 `
 
 export const drillCommand = (): Command =>

@@ -10,7 +10,7 @@ import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { systemClock } from '#operator/index.ts'
 import type { ApiServerOptions } from '../api-server-flags.ts'
-import { Failure } from '../failure.ts'
+import { LookFailure } from '../failure.ts'
 import { withApiServer } from '../with-api-server.ts'
 
 export interface DrillOptions extends ApiServerOptions {
@@ -25,7 +25,7 @@ type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
 
 /**
  * What an operator of this release would do if it began now. Reads only.
- * @throws Failure when the API server or NATS does not answer or refuses
+ * @throws LookFailure when the API server or NATS does not answer or refuses
  */
 export const drill = async (options: DrillOptions): Promise<{ readonly text: string; readonly isOpen: boolean }> => {
   const { natsUrl, natsCredentials, natsCa, namespace, output } = options
@@ -39,7 +39,7 @@ export const drill = async (options: DrillOptions): Promise<{ readonly text: str
       return { text, isOpen: isOpen(result) }
     })
   } catch (error) {
-    if (error instanceof NatsProblem) throw new Failure(error.message, { cause: error })
+    if (error instanceof NatsProblem) throw new LookFailure(error.message, { cause: error })
     throw error
   }
 }

@@ -51,7 +51,7 @@ Examples:
   muster migrate hive --dry-run --context=hub-with-hive
   muster migrate hive --dry-run --namespace=pools --output=json
 
-It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 it can't be read, 2 what was asked for can't be meant.
+It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 the API server does not have Hive's kinds, 2 what was asked for can't be meant, 3 it could not look.
 `
 
 const hiveCommand = (): Command =>

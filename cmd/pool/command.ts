@@ -25,7 +25,7 @@ Examples:
   muster pool plan my-pool --namespace=pools
   muster pool plan my-pool --namespace=pools --output=json
 
-Nothing is changed. Exit codes: 0 the plan is printed, 1 it can't be made, 2 what was asked for can't be meant.
+Nothing is changed. Exit codes: 0 the plan is printed, 1 there is no such pool, 2 what was asked for can't be meant, 3 it could not look.
 `
 
 const EXAMPLES = `

@@ -31,7 +31,7 @@ export interface PlanOptions {
 
 /**
  * What the controller would do next with a pool, and why, as text or JSON. Reads only.
- * @throws Failure when there is no such pool, or the API server does not answer or refuses
+ * @throws Failure when there is no such pool, LookFailure when the API server does not answer or refuses
  */
 export const planOf = async ({ name, namespace, output, ...access }: PlanOptions): Promise<string> =>
   withApiServer(access, async (transport) => {

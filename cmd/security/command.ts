@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { flag, type Values } from '#operator/flags/flag.ts'
 import { names, oneOf } from '#operator/flags/values.ts'
 import { apiServerFlags } from '../api-server-flags.ts'
-import { Failure, reasonOf } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 export const securityCheckFlags = {
@@ -24,7 +23,7 @@ Examples:
   muster security check --trusted-subjects=group:platform,system:serviceaccount:monitoring:prometheus --output=json
 
 It reads objects and changes nothing. docs/security.md has the table, and what can't be seen from here.
-Exit codes: 0 nothing to report, 1 something was found, 2 it could not look, or not at everything.
+Exit codes: 0 nothing to report, 1 something was found, 2 a flag can't be used, 3 it could not look, or not at everything.
 `
 
 const checkCommand = (): Command =>
@@ -34,16 +33,9 @@ const checkCommand = (): Command =>
     .action(async (_options: object, command: Command) => {
       const options = readFlags(command, securityCheckFlags)
       const { checkSecurity } = await import('./check.ts')
-      try {
-        const { text, exitCode } = await checkSecurity(options)
-        process.stdout.write(text)
-        process.exitCode = exitCode
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error
-        // 1 would say that something was found.
-        process.stderr.write(`muster: ${reasonOf(error)}\n`)
-        process.exitCode = 2
-      }
+      const { text, exitCode } = await checkSecurity(options)
+      process.stdout.write(text)
+      process.exitCode = exitCode
     })
 
 export const securityCommand = (): Command =>

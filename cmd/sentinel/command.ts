@@ -25,7 +25,7 @@ Examples:
   kubectl get sentinelconfigs -o yaml | muster sentinel preview new.yaml --current -
   muster sentinel preview new.yaml --current=shards.yaml --hyperfleet-api-url=http://127.0.0.1:8000 --output=json
 
-Nothing is changed. Exit codes: 0 the shards fit together, 1 there is an overlap or a gap, 2 a file can't be used.
+Nothing is changed. Exit codes: 0 the shards fit together, 1 there is an overlap or a gap, 2 a file can't be used, 3 the HyperFleet API could not be looked at.
 `
 
 /** What can be asked of Sentinels before they run. */

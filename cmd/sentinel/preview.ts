@@ -9,11 +9,11 @@ import { systemClock } from '#operator/model/clock.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { Failure, UsageError } from '../failure.ts'
+import { LookFailure, UsageError } from '../failure.ts'
 import { readInput } from '../input.ts'
 import type { SentinelPreviewOptions } from './command.ts'
 
-/** The preview of every SentinelConfig of a file. @throws UsageError for a file that can't be used, Failure without the API */
+/** The preview of every SentinelConfig of a file. @throws UsageError for a file that can't be used, LookFailure without the API */
 export const previewSentinels = async (
   file: string,
   { current, hyperfleetApiUrl: apiUrl, hyperfleetApiTokenFile: tokenFile, output }: SentinelPreviewOptions,
@@ -34,7 +34,7 @@ export const previewSentinels = async (
     } catch (error) {
       if (error instanceof SettingsError)
         throw new UsageError(`file: ${file}: ${config.metadata.name}: ${error.message}`, { cause: error })
-      if (error instanceof HyperFleetError) throw new Failure(error.message, { cause: error })
+      if (error instanceof HyperFleetError) throw new LookFailure(error.message, { cause: error })
       throw error
     }
   }

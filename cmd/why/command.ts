@@ -20,7 +20,7 @@ Examples:
   muster why clusters/boston
   muster why Cluster/019c1398-6a00-7000-8d4e-0242ac120002 --hyperfleet-api-url=https://hyperfleet.example.com --hyperfleet-api-token-file=token
 
-Nothing is changed. Exit codes: 0 it waits for nothing, 1 it waits for something or can't be looked at, 2 what was asked for can't be meant.
+Nothing is changed. Exit codes: 0 it waits for nothing, 1 it waits for something, 2 what was asked for can't be meant, 3 it could not look.
 `
 
 export const whyCommand = (): Command =>

@@ -1,14 +1,14 @@
 import { systemClock } from '#operator/model/clock.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { createHttp, readJson } from '#services/hyperfleet-api/client/http.ts'
-import { Failure, UsageError } from '../failure.ts'
+import { LookFailure, UsageError } from '../failure.ts'
 import type { WhyOptions } from './command.ts'
 import { type Explanation, formatExplanation } from './format-explanation.ts'
 
 /** Of one request, in milliseconds. */
 const TIMEOUT_MS = 10_000
 
-/** Finds a resource by its kind and its name or id, and says what it waits for. @throws Failure, UsageError */
+/** Finds a resource by its kind and its name or id, and says what it waits for. @throws LookFailure, UsageError */
 export const explainResource = async (
   reference: string,
   { hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output }: WhyOptions,
@@ -24,7 +24,7 @@ export const explainResource = async (
       output === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : formatExplanation(explanation, new Date())
     return { text, isWaiting: explanation.waits_for.length > 0 }
   } catch (error) {
-    if (error instanceof HyperFleetError) throw new Failure(error.message, { cause: error })
+    if (error instanceof HyperFleetError) throw new LookFailure(error.message, { cause: error })
     throw error
   } finally {
     await http.close()
@@ -55,14 +55,14 @@ interface List<Item> {
 
 type Get = (path: string) => Promise<unknown>
 
-/** An API that tells no kinds may serve any, and one that does not answer says so elsewhere. @throws Failure */
+/** An API that tells no kinds may serve any, and one that does not answer says so elsewhere. @throws LookFailure */
 const checkKind = async (get: Get, kind: string): Promise<void> => {
   const { items } = (await get('/kinds').catch(() => ({ items: null }))) as List<ListedKind>
   if (items === null || items.some((known) => known.kind === kind || known.plural === kind)) return
-  throw new Failure(`the API has no kind ${kind}: write one of ${items.map(({ plural }) => plural).join(', ')}`)
+  throw new LookFailure(`the API has no kind ${kind}: write one of ${items.map(({ plural }) => plural).join(', ')}`)
 }
 
-/** The id of a resource: kinds are written as paths write them (`clusters`) or as resources do (`Cluster`). @throws Failure */
+/** The id of a resource: kinds are written as paths write them (`clusters`) or as resources do (`Cluster`). @throws LookFailure */
 const findId = async (get: Get, kind: string, name: string): Promise<string> => {
   const isKind = /^[A-Z]/.test(kind)
   const list = isKind ? `/resources?kind=${encodeURIComponent(kind)}&` : `/${encodeURIComponent(kind)}?`
@@ -73,9 +73,9 @@ const findId = async (get: Get, kind: string, name: string): Promise<string> => 
     throw error
   })) as List<ListedResource>
   const [first, ...others] = items ?? []
-  if (first === undefined) throw new Failure(`the API has no ${kind} with ${search}`)
+  if (first === undefined) throw new LookFailure(`the API has no ${kind} with ${search}`)
   if (others.length > 0)
-    throw new Failure(
+    throw new LookFailure(
       `several ${kind} have ${search}, write the id of one: ${[first, ...others].map(({ href }) => href).join(', ')}`,
     )
   return first.id

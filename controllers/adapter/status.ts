@@ -29,6 +29,8 @@ export interface StatusInput {
   readonly refusal: string | undefined
   /** Kinds whose changes are not seen, with why. */
   readonly unwatchedKinds: ReadonlyMap<string, string>
+  /** In the server's words, why every run is refused; undefined when not all are. */
+  readonly forbidden: string | undefined
   /** Deletions that no person asked for, and what releases them; undefined when there are none. */
   readonly held: string | undefined
   /** Whether the HyperFleet API waits for its adapter; undefined where that is not looked at. */
@@ -58,6 +60,7 @@ const decideState = ({
   connected,
   sourceProblem,
   refusal,
+  forbidden,
   held,
   unwatchedKinds,
 }: StatusInput): TaskState => {
@@ -71,6 +74,10 @@ const decideState = ({
     return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; retrying` }
   if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'connecting to the source of events' }
   if (held !== undefined) return { type: 'Stalled', reason: 'DeletionsHeld', message: held }
+  if (forbidden !== undefined) {
+    const remedy = 'give the ServiceAccount of the task that right: the next pulse tries again'
+    return { type: 'Stalled', reason: 'Forbidden', message: `every run is refused: ${forbidden}; ${remedy}` }
+  }
   const [unwatched] = unwatchedKinds
   if (unwatched !== undefined) {
     const [kind, problem] = unwatched

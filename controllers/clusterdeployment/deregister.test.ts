@@ -135,6 +135,28 @@ test('CLUSTER-17: one whose cluster another Kubernetes cluster registered is hel
 })
 
 test.each([
+  ['its cluster is gone', aDeployment(), aCluster(KUBERNETES, 'one')],
+  ['it never had a cluster', aDeployment({}, {})],
+  ['its cluster is preserved', aDeployment({ preserveOnDelete: true })],
+])(
+  'POOL-101: one that finalizers of others hold names them when %s, and not those of Muster',
+  async (_, object, ...clusters) => {
+    const finalizers = ['hive.openshift.io/deprovision', 'example.com/backup', 'hive.openshift.io/customization-lease']
+    const held = { ...object, metadata: { ...object.metadata, finalizers } }
+    const { goes } = await aManager(anApi(...clusters)).pass(held)
+    expect(goes).toBe(true)
+    const ready = held.status?.conditions?.find(({ type }) => type === 'Ready')
+    expect([ready?.reason, ready?.message]).toEqual([
+      'HeldByFinalizer',
+      'Muster is done with it, and it stays until its finalizer example.com/backup is taken off, by the program that set it',
+    ])
+    const alone = { ...object, metadata: { ...object.metadata, finalizers: finalizers.filter((_, at) => at !== 1) } }
+    await aManager(anApi(...clusters)).pass(alone)
+    expect(alone.status?.conditions).toBeUndefined()
+  },
+)
+
+test.each([
   ['its annotation is removed', aDeployment({}, {}), [], 0],
   ['it is to be preserved', aDeployment({ preserveOnDelete: true }), [], 0],
   ['the manager follows that Kubernetes cluster', aDeployment(), ['other'], 1],

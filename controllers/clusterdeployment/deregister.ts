@@ -3,6 +3,7 @@
  * cluster registered can't be deleted from here, and keeps its ClusterDeployment until a person has decided about it (CLUSTER-17).
  */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
@@ -11,7 +12,7 @@ import { LEFT_BEHIND } from './conditions.ts'
 import { isNamedBy, isRecordOf, registrationOf } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { type GoneCluster, keptGone, knownGone } from './gone-clusters.ts'
-import { REGISTRATION } from './labels.ts'
+import { DEPROVISION_FINALIZER, REGISTRATION } from './labels.ts'
 import { LEFT_BEHIND_RECHECK_INTERVAL, type Loss } from './lost-clusters.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
@@ -27,6 +28,15 @@ const UNCONFIRMED_GRACE_MS = 15_000
 type DeregisterDeps = Omit<ReconcileDeps, 'findings'>
 
 export const deregister =
+  (deps: DeregisterDeps) =>
+  async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {
+    const wait = await takeDown(deps)(context)
+    if (wait === undefined) reportOtherFinalizers(context)
+    return wait
+  }
+
+/** @returns undefined when it may go */
+const takeDown =
   (deps: DeregisterDeps) =>
   async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {
     const { object, events, clock } = context
@@ -87,6 +97,16 @@ export const deregister =
     if (!context.signal.aborted) deps.deleted.add(object, clock.now())
     events.normal('Deregistered', 'the HyperFleet API has no cluster of it')
   }
+
+/** Its last word, as nothing of Muster looks at it any more: what other programs hold (POOL-101). The pool takes the lease off by itself. */
+const reportOtherFinalizers = (context: ChangeContext<ClusterDeployment>): void => {
+  const { finalizers = [] } = context.object.metadata
+  const others = finalizers.filter((one) => one !== DEPROVISION_FINALIZER && one !== LEASE_FINALIZER)
+  if (others.length === 0) return
+  const [what, which] = others.length === 1 ? ['finalizer', 'is'] : ['finalizers', 'are']
+  const message = `Muster is done with it, and it stays until its ${what} ${others.join(', ')} ${which} taken off, by the program that set it`
+  writeSummary(context, 'HeldByFinalizer', message)
+}
 
 /**
  * Asks for the deletion of what is not going yet.

@@ -5,10 +5,12 @@ import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
 import { type ConditionInput, type KstatusInput, kstatusConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
+import { describeInstallationFailures } from './decide/installation-failures.ts'
 import type { Sizing } from './decide/sizing.ts'
 import type { Stale } from './decide/stale.ts'
 import type { Summary } from './inventory/summary.ts'
 import type { Cluster } from './model/cluster.ts'
+import type { ImageSetState } from './model/observed.ts'
 import { compareText } from './model/order.ts'
 
 export interface ConditionsInput {
@@ -20,6 +22,7 @@ export interface ConditionsInput {
   readonly sizing: Sizing
   readonly stale: readonly Stale[]
   readonly missing: readonly string[]
+  readonly imageSet: ImageSetState
   /** Why no cluster can be made though nothing is missing; undefined when one can. */
   readonly blockedReason: string | undefined
   /** What keeps a cluster from being made that was tried last, in words; undefined when all could be made. */
@@ -42,7 +45,7 @@ export const POOL_CONDITIONS = [
 ] as const
 
 /** And those that only Muster has. */
-type OwnCondition = 'DeletionsHeld'
+type OwnCondition = 'DeletionsHeld' | 'ImageSetFound'
 
 type PoolCondition = (typeof POOL_CONDITIONS)[number] | OwnCondition
 type KstatusSummary = Omit<KstatusInput, 'observedGeneration'>
@@ -62,6 +65,7 @@ export const initialConditions = (generation: number | undefined): readonly Cond
 export const poolConditions = (now: ConditionsInput): readonly ConditionInput[] => [
   ...kstatusConditions({ ...summarizePool(now), observedGeneration: now.generation }),
   dependencies(now),
+  imageSetFound(now),
   capacity(now),
   current(now),
   inventory(now),
@@ -133,6 +137,7 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   const onTheWay = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
   const desired = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
+  const failures = describeInstallationFailures(buckets)
 
   if (now.held !== undefined) return stalled('DeletionsHeld', now.held)
   if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
@@ -142,13 +147,14 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
     if (sizing.capacity <= 0)
       return stalled('MaxCapacity', `${desired}; raise maxSize, or wait until claims are released`)
     if (now.returning > 0) return onTheWay('WaitingForCustomizations', `${desired}; a customization will be free again`)
-    return stalled('NoFreeCustomization', `${desired}; ${now.summary?.sentence}`)
+    return stalled('NoFreeCustomization', `${desired}; ${now.summary?.sentence}${failures}`)
   }
   if (sizing.missing > 0 && now.creationProblem !== undefined)
     return onTheWay('CreationFailing', `${desired}; ${now.creationProblem}; tried again`)
   const quota = quotaProblem(buckets)
   if (quota !== undefined) return onTheWay(QUOTA_EXCEEDED, `${desired}; ${quota}`)
-  if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', desired)
+  if (sizing.missing > 0 || installing.length > 0 || broken.length > 0)
+    return onTheWay('Filling', `${desired}${failures}`)
   if (marked.length + deleting.length > 0 || sizing.missing < 0)
     return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${desired}`)
   if (stale.length > 0) return onTheWay('Replacing', `outdated clusters: ${stale.length}; replaced one after the other`)
@@ -181,6 +187,25 @@ const dependencies = ({ generation, missing }: ConditionsInput): ConditionInput 
   missing.length === 0
     ? condition(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
     : condition(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
+
+/** Is its release known here? A provider may read none, and then nothing else tells of a name that is none. POOL-106. */
+const imageSetFound = ({ generation, imageSet, spec: { imageSetRef } }: ConditionsInput): ConditionInput => {
+  const { name } = imageSetRef
+  const say = (status: ConditionInput['status'], reason: string, message: string) =>
+    condition(generation, 'ImageSetFound', status, reason, message)
+  switch (imageSet) {
+    case 'Found':
+      return say('True', 'Found', `ClusterImageSet ${name} is there`)
+    case 'Missing':
+      return say('False', 'Missing', `there is no ClusterImageSet ${name}`)
+    case 'NotServed':
+      return say(
+        'Unknown',
+        'NotLookedUp',
+        `ClusterImageSets are not served here, so only the provider of the clusters can say whether ${name} is a release; one that reads no release takes any name`,
+      )
+  }
+}
 
 /** What a cluster that waits for a quota says of it: POOL-70. */
 const quotaProblem = ({ installing }: Buckets): string | undefined =>

@@ -99,6 +99,7 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     sizing: size,
     stale,
     missing,
+    imageSet: observed.imageSet,
     blockedReason: supply.blockedReason,
     creationProblem: describeCreationProblem(observed),
     held: observed.heldDeletions && describeHeld(observed.heldDeletions),

@@ -34,7 +34,7 @@ export interface ObserveSources {
 /** @throws ApiError, NetworkError */
 export const readPoolObjects = async (
   pool: ClusterPool,
-  { missing, template }: Dependencies,
+  { missing, imageSet, template }: Dependencies,
   reading: ObserveSources,
 ): Promise<PoolObjects> => {
   const { indexes, writeCache } = reading
@@ -59,6 +59,7 @@ export const readPoolObjects = async (
     refusal: reading.rejections.ofPool,
     begun: [...reading.unfinishedClusters.values()],
     missing,
+    imageSet,
     ...(template !== undefined && { template }),
     admins: indexes.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
     providerRoles: indexes.providerRoles.get(PROVIDER_ROLES),

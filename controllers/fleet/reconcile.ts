@@ -98,6 +98,7 @@ export class DeploymentReconciler {
       object,
       aggregate: state.aggregate(key),
       conflictCounts: state.conflictCounts(key),
+      undecided: state.undecided(key),
       revision: rolled?.target.revision,
       rollout,
       isLate: advanced?.isLate ?? false,

@@ -28,7 +28,7 @@ export interface Facts {
 
 /**
  * The providers to try, in order; the first that serves is taken. What was asked for on purpose is the only candidate.
- * README.md, "Two commands", has the order.
+ * README.md, "What the commands need", has the order.
  */
 export const candidates = ({ request, forced, assets: folder, built }: Facts): readonly Candidate[] => {
   const because = 'as MUSTER_CLUSTER says'

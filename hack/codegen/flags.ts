@@ -97,7 +97,8 @@ const INTRODUCTION = `# Flags
 Every flag can be given as an environment variable; the command line wins. The former name of a flag is taken for one release more,
 with a warning that says what to write. A flag or value that can't be meant ends the command
 with exit code 2 and one line that says what is wrong, where, and what is valid. Everything else that keeps a command from
-running ends it with exit code 1 and a line that says how to correct it.`
+running ends it with exit code 1 and a line that says how to correct it; where a command could not look at
+what it tells of, the code is 3, and 1 is an answer.`
 
 /** The reference page of all commands and their flags. */
 export const flagsFile = () => ({

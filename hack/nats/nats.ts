@@ -6,6 +6,8 @@ export interface Nats {
   /** nats://127.0.0.1:port */
   readonly url: string
   readonly logFile: string
+  /** The process that serves at present: another one after a restart. */
+  process(): Child
   /** SIGKILL. */
   kill(): Promise<void>
   /** Has it read its configuration again: SIGHUP. */
@@ -45,6 +47,7 @@ export const startNats = async (binaries: string, folder: string, config?: strin
   return {
     url: `nats://127.0.0.1:${port}`,
     logFile,
+    process: () => child,
     kill: async () => {
       await child.kill()
     },

@@ -26,14 +26,18 @@ export const startFleetNats = async (run: Run, scratch: string, logs: string): P
   const users = join(credentials, 'nats-users.conf')
   const folder = join(logs, 'fleet-nats')
   await mkdir(folder, { mode: 0o700 })
-  const nats = await serverFor(users, folder)
+  const nats = await serverFor(run, users, folder)
   run.undo('Stopping the NATS of the fleet', nats.stop)
   return { url: nats.url, credentials, deviceKeys: join(credentials, 'devices'), ...(await writeSigningKey(scratch)) }
 }
 
-const serverFor = async (users: string, folder: string) => {
+const serverFor = async (run: Run, users: string, folder: string) => {
   const programs = findNats()
-  if (programs !== undefined) return startNats(programs, folder, users)
+  if (programs !== undefined) {
+    const nats = await startNats(programs, folder, users)
+    run.watch(nats.process(), 'NATS of the fleet')
+    return nats
+  }
   const { startNatsContainer } = await import('../nats/container.ts')
   return startNatsContainer(users)
 }

@@ -16,8 +16,8 @@ export interface Run {
   step<T>(title: string, work: (note: (line: string) => void) => Promise<T>, result?: (value: T) => string): Promise<T>
   /** Remembers how to undo what a step did, as soon as there is something to undo. Without a title it is done in silence. */
   undo(title: string | undefined, work: () => Promise<void>): void
-  /** From now on the run fails when this process ends by itself. */
-  watch(child: Child): void
+  /** From now on the run fails when this process ends by itself. @param name for the message; that of the process when left out */
+  watch(child: Child, name?: string): void
   /** Ends the run. */
   abort(reason: Error): void
   /** Undoes all steps, the last one first; what fails is said and does not stop the others. */
@@ -57,12 +57,12 @@ export const createRun = (screen: Screen): Run => {
     undo: (title, work) => {
       undos.push({ title, work })
     },
-    watch: (child) => {
+    watch: (child, name = child.name) => {
       void child.exited.then(({ code, signal }) => {
         if (finishing) return
         const how = signal ?? `exit ${code}`
         const words = `Its log, ${child.logFile}, ends with:\n${lastLines(child.logFile)}`
-        ending.abort(new ProcessError(`${child.name} ended (${how}). ${words}`))
+        ending.abort(new ProcessError(`${name} ended (${how}). ${words}`))
       })
     },
     abort: (reason) => ending.abort(reason),

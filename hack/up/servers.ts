@@ -46,6 +46,7 @@ const startBroker = async (run: Run, logs: string, note: (line: string) => void)
     note('NATS listens on this machine alone, so it has no TLS; in a cluster it has: docs/decisions/nats-users.md')
     const nats = await startNats(programs, logs)
     run.undo('Stopping NATS', nats.stop)
+    run.watch(nats.process(), 'NATS of events')
     return nats.url
   }
   if ((await noContainers()) !== undefined) return undefined

@@ -27,7 +27,7 @@ const RESOURCES: Readonly<Record<HiveKind, Resource>> = {
 
 /**
  * What Muster would take over of a cluster's Hive objects, as text or JSON. It lists, and does nothing else.
- * @throws Failure when the API server does not answer, refuses, or does not have Hive's kinds
+ * @throws LookFailure when the API server does not answer or refuses, Failure when it does not have Hive's kinds
  */
 export const lookAtHive = async ({ namespace, output, ...access }: MigrateHiveOptions): Promise<string> => {
   const judgements: Judgement[] = []

@@ -473,7 +473,7 @@ describe('a report', () => {
   test.each<[string, unknown, number]>([
     ['nothing was found', namespace({ 'pod-security.kubernetes.io/enforce': 'restricted' }), 0],
     ['something was', namespace({}), 1],
-    ['it could not be read', { unread: 'forbidden' }, 2],
+    ['it could not be read', { unread: 'forbidden' }, 3],
   ])('when %s', (_, seen, code) => {
     expect(exitCodeOfReport(reportOf(seen))).toBe(code)
   })

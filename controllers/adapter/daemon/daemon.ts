@@ -257,6 +257,7 @@ class TaskDaemon {
       sourceProblem: worker?.sourceProblem,
       refusal: worker && this.#refusals?.problem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
+      forbidden: this.#stats.forbidden,
       held: this.#brake.held && describeHeld(this.#brake.held),
       required: this.#deps.required(this.#context.object),
       recentDeletions: formatBrakeRecord(this.#brake.recent, monotonicTimes(this.#context.clock)),

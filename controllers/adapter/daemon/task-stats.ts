@@ -17,7 +17,9 @@ export interface RunCounts {
 export class TaskStats {
   #counts: RunCounts
   /** Why the last run failed, by id of the resource. */
-  readonly #failing = new Map<string, string>()
+  readonly #failing = new Map<string, { readonly reason: string; readonly message: string }>()
+  /** Ids of the resources whose last run did all. */
+  readonly #good = new Set<string>()
   /** Since when something is left of a resource in deletion, and what. */
   readonly #deleting = new Map<string, { readonly since: number; readonly waits: readonly DeletionWait[] }>()
   /** The last event about each of these, and when its run ended. */
@@ -38,7 +40,9 @@ export class TaskStats {
     this.#count(trace.status)
     const [failure] = trace.failures
     if (failure === undefined) this.#failing.delete(id)
-    else this.#failing.set(id, failure.message)
+    else this.#failing.set(id, failure)
+    if (trace.status === 'success') this.#good.add(id)
+    else if (trace.status === 'failed') this.#good.delete(id)
     const before = this.#deleting.get(id)
     const isUnobserved = trace.mode === undefined && trace.status === 'failed'
     // A run that failed before it observed anything says nothing of what is left, but that the deletion waits.
@@ -54,7 +58,8 @@ export class TaskStats {
   /** A run ended with an error, without an outcome. */
   recordAbortedRun(id: string, problem: string): void {
     this.#count('failed')
-    this.#failing.set(id, problem)
+    this.#failing.set(id, { reason: 'Aborted', message: problem })
+    this.#good.delete(id)
   }
 
   /** The run of an event has ended and is recorded. @param now milliseconds since the epoch */
@@ -72,8 +77,16 @@ export class TaskStats {
   /** It is gone, or not the task's any more. */
   forget(id: string): void {
     this.#failing.delete(id)
+    this.#good.delete(id)
     this.#deleting.delete(id)
     this.#last.delete(id)
+  }
+
+  /** In whose words a server refuses the task, of every resource that it works on; undefined when any run succeeds or fails of something else. ADAPTER-136. */
+  get forbidden(): string | undefined {
+    const failures = [...this.#failing.values()]
+    const isRefused = this.#good.size === 0 && failures.every(({ reason }) => reason === 'Forbidden')
+    return isRefused ? failures.at(-1)?.message : undefined
   }
 
   isFailing(id: string): boolean {
@@ -92,7 +105,7 @@ export class TaskStats {
       deleting: this.#deleting.size,
       stuck: this.#stuck(now).length,
       deadLetters: this.deadLetters,
-      lastError: [...this.#failing.values()].at(-1),
+      lastError: [...this.#failing.values()].at(-1)?.message,
     }
   }
 

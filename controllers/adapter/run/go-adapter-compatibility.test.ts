@@ -461,3 +461,36 @@ test('ADAPTER-48: each outcome is counted as what it was', async () => {
   expect(values.map(({ labels, value }) => `${labels.status} ${value}`)).toEqual(['success 1', 'skipped 1', 'failed 1'])
   expect((await metrics.errors.get()).values).toMatchObject([{ labels: { error_type: 'preconditions' }, value: 1 }])
 })
+
+describe('ADAPTER-138: a task that takes the name of a Go adapter while a resource is being deleted', () => {
+  const deletedMeanwhile = (rest: object) => {
+    const world = runWorld({ resources: [configMap('a', rest)] })
+    world.resource = DELETED
+    // As the Go adapter applied it: nothing of it is in an inventory.
+    world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a-c1', namespace: 'n' } })
+    return world
+  }
+
+  test('leaves what that one made, and says that all is gone', async () => {
+    const world = deletedMeanwhile({})
+    expect((await world.run()).remaining).toEqual([])
+    expect(world.done()).toEqual([])
+    expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
+  })
+
+  test('deletes it where its resource says adopt', async () => {
+    const world = deletedMeanwhile({ adopt: true })
+    await world.run()
+    expect(world.done()).toEqual(['delete a Background'])
+  })
+
+  test('takes what it applies over as long as the resource lives, and deletes that without adopt', async () => {
+    const world = deletedMeanwhile({})
+    world.resource = LIVE
+    await world.run()
+    expect(world.done()).toEqual(['apply a'])
+    world.resource = DELETED
+    await world.run()
+    expect(world.done()).toEqual(['delete a Background'])
+  })
+})

@@ -480,7 +480,7 @@ test('POOL-17: the condition says for people what is usable, what is not and whe
     ],
   })
   expect(conditionIn(plan, 'InventoryValid')).toBe(
-    'False/Invalid: 3 of 7 usable; missing: c; in use elsewhere: e; broken: d (installConfigPatches: operation 0 (replace /metadata/nope): /metadata/nope does not exist); broken by cloud: f',
+    'False/Invalid: 3 of 7 usable; missing: c; in use elsewhere: e; broken: d (installConfigPatches: operation 0 (replace /metadata/nope): /metadata/nope does not exist); broken by cloud: f (cluster old failed: no more tries; 3 of 3 attempts used; edit the customization to try again)',
   )
   expect(statusIn(plan).inventorySummary).toBe('3/7')
 })

@@ -23,6 +23,9 @@ const WORDS: readonly (readonly [InventoryEntry['status'], string])[] = [
   ['BrokenByCloud', 'broken by cloud'],
 ]
 
+/** Of those the word alone does not tell what to do. */
+const REASONED: readonly InventoryEntry['status'][] = ['BrokenByConfiguration', 'BrokenByCloud']
+
 /** A condition's message has room for so many names; all of them are in `status.inventory`. */
 const MAX_NAMES = 20
 /** Of the reason of one entry; the whole of it is in `status.inventory`. */
@@ -51,9 +54,9 @@ export const summarizeEntries = (inventory: Inventory, size: number, claimed: nu
   }
 }
 
-/** Only what is wrong with the customization itself needs its reason here: the others are told by the word. */
+/** What is wrong with the customization itself needs its reason here, and so does what its clusters failed of (POOL-46). */
 const describeEntry = (name: string, { status, message }: InventoryEntry): string =>
-  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message.slice(0, MAX_REASON_CHARS)})` : name
+  REASONED.includes(status) && message !== undefined ? `${name} (${message.slice(0, MAX_REASON_CHARS)})` : name
 
 const joinNames = (names: readonly string[]): string => {
   const sorted = names.toSorted(compareText)

@@ -37,6 +37,8 @@ export interface Cluster extends NamespacedName {
   readonly power: string | undefined
   /** Why its installation was given up; undefined when it was not. */
   readonly stopped: string | undefined
+  /** What its adapters say is wrong with the present attempt at its installation; undefined when nothing is. */
+  readonly failing: string | undefined
   /** For how long its installation has been watched, in milliseconds; undefined when it is installed, or nothing is told of it. POOL-48. */
   readonly installWatched: number | undefined
   /** How it gets on, in words of its condition Ready. */
@@ -54,6 +56,7 @@ export type PowerState = ClusterDeployment['spec']['powerState']
 export const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
   const deleting = metadata.deletionTimestamp !== undefined
   const stopped = findCondition(status?.conditions, 'ProvisionStopped')
+  const failing = findCondition(status?.conditions, 'ProvisionFailing')
   const hibernating = findCondition(status?.conditions, 'Hibernating')
   const ready = findCondition(status?.conditions, 'Ready')
   return {
@@ -75,6 +78,7 @@ export const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluste
     desiredPower: spec.powerState,
     power: status?.powerState,
     stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
+    failing: failing?.status === 'True' ? failing.message : undefined,
     installWatched:
       spec.installed || status?.installWatch === undefined ? undefined : status.installWatch.seconds * 1_000,
     progress: ready?.message,

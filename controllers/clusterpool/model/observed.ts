@@ -37,6 +37,9 @@ export interface HeldDeletions {
   readonly doubt?: string | undefined
 }
 
+/** Whether the ClusterImageSet that a pool names is there, where Hive's kind is served at all. */
+export type ImageSetState = 'Found' | 'Missing' | 'NotServed'
+
 export interface Observed {
   readonly pool: ClusterPool
   readonly namespace: string
@@ -64,6 +67,7 @@ export interface Observed {
   readonly unfinishedClusters: readonly NamespacedName[]
   /** What the pool needs and has not, in words: "cluster image set: openshift-v4.20". Sorted. */
   readonly missing: readonly string[]
+  readonly imageSet: ImageSetState
   /** The pool's template of install-configs; undefined when it names none. */
   readonly template: InstallConfig | undefined
   /** The users that are to administer the clusters of the pool. */
@@ -90,6 +94,8 @@ export interface PoolObjects {
   readonly refusal?: PoolRejection | undefined
   readonly begun?: readonly NamespacedName[]
   readonly missing?: readonly string[]
+  /** Not served when absent. */
+  readonly imageSet?: ImageSetState
   readonly template?: InstallConfig
   readonly admins?: readonly Subject[]
   readonly providerRoles?: readonly ProviderRole[]
@@ -125,6 +131,7 @@ export const toObserved = (read: PoolObjects): Observed => {
     poolRejection: read.refusal,
     unfinishedClusters: read.begun ?? [],
     missing: read.missing?.toSorted() ?? [],
+    imageSet: read.imageSet ?? 'NotServed',
     template: read.template,
     admins: read.admins ?? [],
     providerRoles: read.providerRoles ?? [],

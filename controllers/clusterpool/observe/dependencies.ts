@@ -11,10 +11,12 @@ import { COPIED_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { type Api, defineResource, isNotFound } from '#operator/index.ts'
 import { pathOf } from '#operator/model/resource.ts'
+import type { ImageSetState } from '../model/observed.ts'
 
 export interface Dependencies {
   /** In words: "pull secret: pull". */
   readonly missing: readonly string[]
+  readonly imageSet: ImageSetState
   /** Undefined when the pool names none, or it can't be read. */
   readonly template: InstallConfig | undefined
   /** Copied beside each cluster, because what refers to them there names no namespace. */
@@ -57,7 +59,8 @@ export const readDependencies = async (api: Api, pool: ClusterPool, readAt: numb
     if (found !== undefined) secrets.push(found)
   }
 
-  if (await isImageSetMissing(api, imageSetRef.name)) missing.push(`cluster image set: ${imageSetRef.name}`)
+  const imageSet = await findImageSet(api, imageSetRef.name)
+  if (imageSet === 'Missing') missing.push(`cluster image set: ${imageSetRef.name}`)
   if (pullSecretRef !== undefined) await copied('pull secret', pullSecretRef.name, PULL_SECRET_KEY)
   for (const name of secretNamesIn(platform)) await copied('credentials secret', name)
   let template: InstallConfig | undefined
@@ -71,7 +74,7 @@ export const readDependencies = async (api: Api, pool: ClusterPool, readAt: numb
       missing.push(`${what}: ${installConfigSecretTemplateRef.name}: ${error.message}`)
     }
   }
-  return { missing, template, secrets, readAt }
+  return { missing, imageSet, template, secrets, readAt }
 }
 
 /**
@@ -86,13 +89,13 @@ const refusalOf = ({ metadata: { labels }, type }: Secret): string | undefined =
 const textOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
 
 /** Only where its kind is served can one be missing. */
-const isImageSetMissing = async (api: Api, name: string): Promise<boolean> => {
+const findImageSet = async (api: Api, name: string): Promise<ImageSetState> => {
   try {
     await api.transport.request({ method: 'GET', path: pathOf(ClusterImageSet, { name }) })
-    return false
+    return 'Found'
   } catch (error) {
     // The answer that an object is missing names it; the one that a kind is missing does not.
-    if (isNotFound(error)) return error.details.name !== undefined
+    if (isNotFound(error)) return error.details.name === undefined ? 'NotServed' : 'Missing'
     throw error
   }
 }

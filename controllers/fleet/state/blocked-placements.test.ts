@@ -254,6 +254,33 @@ test('an expression that begins to fail empties no device: what is there stays, 
   expect(keys(world)).toEqual([])
 })
 
+// FLEET-115
+test('of how many devices an expression fails is known, with the first of them, and told when it changes', () => {
+  const world = new World()
+  world.deploy(deploymentOf('web', { spec: { targetExpression: "device.inventory.arch == 'arm64'" } }))
+  world.deploy(deploymentOf('all'))
+  for (const name of ['b', 'a']) world.join(deviceOf(name))
+  const operator = started(world)
+  expect(operator.undecided('shop/all')).toBeUndefined()
+  expect(operator.undecided('shop/web')).toEqual({
+    count: 2,
+    device: 'a',
+    why: expect.stringMatching(/^the expression fails: .*arch/),
+  })
+  operator.takeDirtyDeployments()
+  const known = (name: string) => deviceOf(name, {}, false, { spec: { inventory: { arch: 'amd64' } } })
+  operator.deviceSeen(known('a'))
+  expect(operator.takeDirtyDeployments()).toContain('shop/web')
+  expect(operator.undecided('shop/web')).toMatchObject({ count: 1, device: 'b' })
+  operator.deviceDeleted('b')
+  expect(operator.takeDirtyDeployments()).toContain('shop/web')
+  expect(operator.undecided('shop/web')).toBeUndefined()
+  operator.deviceSeen(deviceOf('c'))
+  expect(operator.undecided('shop/web')).toMatchObject({ count: 1 })
+  operator.deploymentSeen(viewOf(deploymentOf('web')))
+  expect(operator.undecided('shop/web')).toBeUndefined()
+})
+
 describe('templates', () => {
   const score: DeploymentSpec['score'] = {
     type: 'Process',

@@ -7,6 +7,7 @@ import { Heartbeats } from './heartbeats.ts'
 import { bytesOf, type KeyUpdate } from './key-update.ts'
 import type { DesiredEntry, PlacementFacts } from './placement.ts'
 import { PlacementIndex, type PlacementState } from './placement-state.ts'
+import { UndecidedDevices } from './undecided-devices.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 export class FleetFacts {
@@ -15,6 +16,7 @@ export class FleetFacts {
   readonly heartbeats = new Heartbeats()
   readonly placements = new PlacementIndex()
   readonly entries = new DecodedEntries()
+  readonly undecided = new UndecidedDevices()
   readonly #signer: EntrySigner
 
   constructor(signer: EntrySigner) {
@@ -41,12 +43,16 @@ export class FleetFacts {
     return this.deployments.get(deployment)?.slot
   }
 
-  /** Makes the placement when the Deployment is for the device. */
-  addIfSelected(deployment: DeploymentView, device: DeviceView): void {
-    if (deployment.selects(device).is !== 'Selected') return
+  /** Makes the placement when the Deployment is for the device. @returns whether it is new that this can't be said, or can */
+  addIfSelected(deployment: DeploymentView, device: DeviceView): boolean {
+    const selection = deployment.selects(device)
+    const why = selection.is === 'Unknown' ? selection.why : undefined
+    const isChanged = this.undecided.note(deployment.key, device.name, why)
+    if (selection.is !== 'Selected') return isChanged
     const [namespace = '', name = ''] = deployment.key.split('/')
     const placement = { device: device.name, namespace, deployment: name }
     this.placements.at(placement, placementKey(placement)).isMatched = true
+    return isChanged
   }
 
   /** What a key has. @param update with its bytes @returns with it why nothing is known of the bytes, when that is so */

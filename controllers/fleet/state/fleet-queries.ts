@@ -10,6 +10,7 @@ import { isLeftToLaterRelease, type PlacementFacts } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
 import type { ConflictCounts, SlotConflict } from './slot-conflicts.ts'
 import { SlotOwners } from './slot-owners.ts'
+import type { Undecided } from './undecided-devices.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 /** What is known of a Deployment on a device that it matches. */
@@ -109,6 +110,11 @@ export abstract class FleetQueries {
   /** The Deployments that name the same slot, with the number of devices; undefined when there are none. */
   conflictCounts(key: string): ConflictCounts | undefined {
     return this.slots.conflicts().of(key)
+  }
+
+  /** The devices of which its expression can't say whether they are meant; undefined when it can of all. FLEET-115. */
+  undecided(key: string): Undecided | undefined {
+    return this.facts.undecided.of(key)
   }
 
   /** The slots of a device that several Deployments name. */

@@ -52,6 +52,7 @@ export class FleetState extends FleetQueries {
     this.#markCompetitorsChanged(deployment.key)
     deployments.set(deployment.key, deployment)
     this.#deletedByPerson.remove(deployment.key)
+    this.facts.undecided.forgetDeployment(deployment.key)
     for (const device of devices.values()) this.facts.addIfSelected(deployment, device)
     for (const state of placements.ofDeployment(deployment.key)) this.#rematch(state)
     this.#dirtyDeployments.add(deployment.key)
@@ -62,6 +63,7 @@ export class FleetState extends FleetQueries {
     this.#markCompetitorsChanged(key)
     if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.add(key, deletedUid)
     if (!this.facts.deployments.delete(key) && deletedUid === undefined) return
+    this.facts.undecided.forgetDeployment(key)
     for (const state of this.facts.placements.ofDeployment(key)) this.#unmatch(state)
     this.#dirtyDeployments.delete(key)
   }
@@ -70,12 +72,14 @@ export class FleetState extends FleetQueries {
     const { deployments, devices, placements } = this.facts
     devices.set(device.name, device)
     this.#dirtyDevices.add(device.name)
-    for (const deployment of deployments.values()) this.facts.addIfSelected(deployment, device)
+    for (const deployment of deployments.values())
+      if (this.facts.addIfSelected(deployment, device)) this.#dirtyDeployments.add(deployment.key)
     for (const state of placements.ofDevice(device.name)) this.#rematch(state)
   }
 
   deviceDeleted(name: string): void {
     if (!this.facts.devices.delete(name)) return
+    for (const key of this.facts.undecided.forgetDevice(name)) this.#dirtyDeployments.add(key)
     for (const state of this.facts.placements.ofDevice(name)) this.#unmatch(state)
   }
 

@@ -11,7 +11,13 @@ test('fields of a status that a later release has written stay, and those of thi
     spec: {},
     status: { observedGeneration: 1, batch: '1/2', revision: 1, fromLater: { cost: 3 } },
   } as unknown as Deployment
-  const nothing = { aggregate: undefined, conflictCounts: undefined, revision: undefined, rollout: undefined }
+  const nothing = {
+    aggregate: undefined,
+    conflictCounts: undefined,
+    undecided: undefined,
+    revision: undefined,
+    rollout: undefined,
+  }
   const status = buildDeploymentStatus({
     object,
     ...nothing,

@@ -3,10 +3,12 @@ import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nation
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { SpecFault } from '../cache/spec-fault.ts'
-import { ABORT_ANNOTATION, RESUME_ANNOTATION } from '../rollout/annotations.ts'
+import { ABORT_ANNOTATION, type Controls, parseControls, RESUME_ANNOTATION } from '../rollout/annotations.ts'
 import type { ConflictCounts } from '../state/slot-conflicts.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
+import type { Undecided } from '../state/undecided-devices.ts'
 import { deploymentSlotConditions } from './multiple-owners.ts'
+import { ignoredAnnotationConditions, undecidedConditions } from './told-conditions.ts'
 
 export interface DeploymentStatusInput {
   readonly object: Deployment
@@ -14,6 +16,8 @@ export interface DeploymentStatusInput {
   readonly aggregate: Aggregate | undefined
   /** Undefined when it shares its slot with no other. */
   readonly conflictCounts: ConflictCounts | undefined
+  /** The devices of which its expression can't say whether they are meant. */
+  readonly undecided: Undecided | undefined
   readonly revision: number | undefined
   readonly rollout: RolloutStatus | undefined
   /** The batch takes longer than progressDeadline. */
@@ -50,6 +54,8 @@ export const buildDeploymentStatus = (input: DeploymentStatusInput): DeploymentS
   const claims = [
     ...kstatusConditions({ ...explainReadiness(input), observedGeneration: generation }),
     ...deploymentSlotConditions(object.spec.slot, conflictCounts, { before, generation }),
+    ...undecidedConditions(input.undecided, { before, generation }),
+    ...ignoredAnnotationConditions(controlsOf(input), rollout, { before, generation }),
   ]
   return {
     ...unknownFields(object.status),
@@ -61,6 +67,10 @@ export const buildDeploymentStatus = (input: DeploymentStatusInput): DeploymentS
     ...(rollout !== undefined && rollout.batches.length > 1 && { batch: `${rollout.batch}/${rollout.batches.length}` }),
   }
 }
+
+/** Annotations that can't be meant are a fault, which Ready tells. */
+const controlsOf = ({ object, fault }: DeploymentStatusInput): Partial<Controls> =>
+  fault?.reason === 'InvalidAnnotation' ? {} : parseControls(object.metadata.annotations)
 
 /** The status while NATS is away: what was known stays, and says of what moment it is. The conditions are of this generation. */
 export const buildOutdatedStatus = (

@@ -164,6 +164,8 @@ test('ADAPTER-51: a task may do what its ServiceAccount may do and no more: refu
   expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined()
   await vi.waitFor(async () => expect((await world.task('powerless')).status).toMatchObject({ failing: 1 }), PATIENCE)
   expect((await events('RunFailed')).find((note) => note.startsWith(id))).toContain('system:serviceaccount')
+  // ADAPTER-136
+  await world.until('powerless', 'Forbidden')
   await remove('powerless')
 })
 

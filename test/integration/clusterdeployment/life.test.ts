@@ -375,6 +375,21 @@ test('CLUSTER-4: a deletion in the middle of provisioning takes the record along
   expect((await the.cluster(kept)).deleted_time).toBeUndefined()
 })
 
+test('POOL-101: one that a finalizer of others holds says so once its cluster is gone, not that it waits for adapters', async () => {
+  const declared = await the.declare('foreign-finalizer')
+  const { id } = await the.cluster(declared)
+  const before = (await the.until('foreign-finalizer', 'Provisioning')).metadata.finalizers ?? []
+  await the.change('foreign-finalizer', { metadata: { finalizers: [...before, 'example.com/backup'] } })
+  await remove('foreign-finalizer')
+  await the.until('foreign-finalizer', 'Deprovisioning')
+  await the.cleanUp(id)
+  const held = await the.until('foreign-finalizer', 'HeldByFinalizer')
+  expect(held.metadata.finalizers).toEqual(['example.com/backup'])
+  expect(findCondition(held.status?.conditions, 'Ready')?.message).toContain('its finalizer example.com/backup')
+  await the.change('foreign-finalizer', { metadata: { finalizers: [] } })
+  await gone('foreign-finalizer')
+})
+
 test('steady, it sends no request', async () => {
   const declared = await the.declare('steady')
   await the.report((await the.cluster(declared)).id, 'True')

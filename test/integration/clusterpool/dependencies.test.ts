@@ -1,5 +1,5 @@
 /**
- * What a pool refers to is not watched: a filled pool notices all the same when it goes and when it comes. POOL-39, POOL-51. On a control
+ * What a pool refers to is not watched: a filled pool notices all the same when it goes and when it comes. POOL-39, POOL-51, POOL-106. On a control
  * plane of its own, because Hive's kind of releases is served there: with it, each release that a pool names must be there.
  */
 import { expect, test } from 'vitest'
@@ -76,11 +76,15 @@ test('a pool says what it refers to and is not there, also when it is filled, an
   }
   const says = (what: string) => eventually(async () => expect(await missing()).toBe(what), LONG)
 
+  const imageSet = async () => findCondition((await the.get.pool('pool')).status?.conditions, 'ImageSetFound')?.reason
+
   await says(Object.keys(referred).join('; '))
+  expect(await imageSet()).toBe('Missing')
   expect(await the.clusters('pool')).toEqual([])
   for (const { add } of Object.values(referred)) await add()
   await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }), LONG)
   await says('False')
+  expect(await imageSet()).toBe('Found')
 
   for (const [what, { add, remove }] of Object.entries(referred)) {
     await remove()

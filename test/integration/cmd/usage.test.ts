@@ -261,7 +261,10 @@ describe('what is asked for is printed', () => {
       time: expect.stringMatching(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z|unknown)$/),
       node: process.version,
     })
-    expect((await muster(['version'])).output).toMatch(/^muster 0\.1\.0 \(commit .+, Node\.js v24\..+\)$/)
+    const text = await muster(['version'])
+    expect(text.output).toMatch(/^muster 0\.1\.0 \(commit .+, Node\.js v24\..+\)$/)
+    // As most programs have it.
+    expect(await muster(['--version'])).toEqual(text)
   })
 
   test('every flag of the manager with its default and its variable', async () => {

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { serve } from '../hyperfleet-api/support.ts'
@@ -26,7 +27,7 @@ test('muster why prints what a deletion waits for, by name and by id', async () 
 test('muster why says what it can’t find, and what it can’t mean', async () => {
   const api = await serve({ entities })
   const missing = await muster(['why', 'clusters/none', `--hyperfleet-api-url=${api.url}`])
-  expect(missing).toEqual({ code: 1, output: "muster: the API has no clusters with name='none'" })
+  expect(missing).toEqual({ code: 3, output: "muster: the API has no clusters with name='none'" })
   const unclear = await muster(['why', 'boston'])
   expect(unclear).toEqual({
     code: 2,
@@ -34,9 +35,31 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
   })
   for (const kind of ['cluster', 'Clustre'])
     expect(await muster(['why', `${kind}/boston`, `--hyperfleet-api-url=${api.url}`])).toEqual({
-      code: 1,
+      code: 3,
       output: `muster: the API has no kind ${kind}: write one of clusters`,
     })
+})
+
+test('what could not be looked at is no answer: code 3, of every command that looks', async () => {
+  const file = join(await temporaryFolder('nowhere'), 'kubeconfig')
+  const clusters = [{ name: 'x', cluster: { server: 'https://127.0.0.1:9' } }]
+  const contexts = [{ name: 'x', context: { cluster: 'x', user: '' } }]
+  const config = { apiVersion: 'v1', kind: 'Config', 'current-context': 'x', clusters, contexts, users: [] }
+  await writeFile(file, JSON.stringify(config))
+  const nowhere = [
+    ['why', 'clusters/boston', '--hyperfleet-api-url=http://127.0.0.1:9'],
+    ['pool', 'plan', 'edge', `--kubeconfig=${file}`],
+    ['claim', 'kubeconfig', 'mine', `--kubeconfig=${file}`],
+    ['security', 'check', `--kubeconfig=${file}`],
+    ['fleet', 'drill', '--nats-url=nats://127.0.0.1:9', `--kubeconfig=${file}`],
+    ['migrate', 'hive', '--dry-run', `--kubeconfig=${file}`],
+    ['adapter', 'orphans', `--kubeconfig=${file}`],
+  ]
+  const endings = await Promise.all(nowhere.map((args) => muster(args)))
+  expect(endings.map(({ code }, at) => [nowhere[at]?.slice(0, 2).join(' '), code])).toEqual(
+    nowhere.map((args) => [args.slice(0, 2).join(' '), 3]),
+  )
+  expect(endings.filter(({ output }) => !/^muster: .*127\.0\.0\.1:9/.test(output))).toEqual([])
 })
 
 test('the former name of a flag is taken, with a warning that names the new one, and not with another value beside it', async () => {
@@ -59,6 +82,59 @@ test('the former name of a flag is taken, with a warning that names the new one,
     code: 2,
     output: 'muster: unknown flag --api-ur ("muster why --help" lists what is)',
   })
+})
+
+// ADAPTER-137
+test.each([
+  [
+    'of the spec',
+    'selektor: {}',
+    'responses: []',
+    "task.yaml can't be run: spec.selektor: an AdapterTask has no such field",
+  ],
+  [
+    'within it',
+    'events: { maxConcurent: 2 }',
+    'responses: []',
+    'spec.events.maxConcurent: an AdapterTask has no such field',
+  ],
+  [
+    'of an answer',
+    'suspend: false',
+    'responses: [{ match: { urlPattern: ".*" }, responses: [{ status: 404 }] }]',
+    'responses[0].responses[0].status is not known: write statusCode, headers, body',
+  ],
+  [
+    'of a rule',
+    'suspend: false',
+    'responses: [{ match: { url: "x", urlPattern: ".*" }, responses: [] }]',
+    'responses[0].match.url is not known: write method, urlPattern',
+  ],
+])('muster adapter dry-run refuses an unknown field %s', async (_, field, responses, said) => {
+  const folder = await temporaryFolder('dry-run')
+  const write = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text)
+    return join(folder, name)
+  }
+  const task = `apiVersion: hyperfleet.redhat.com/v1alpha1
+kind: AdapterTask
+metadata: { name: one }
+spec:
+  adapter: { name: one }
+  resourceType: clusters
+  ${field}
+  params: []
+`
+  const data = { id: 'a', kind: 'Cluster', href: '/clusters/a' }
+  const event = { specversion: '1.0', id: 'dry', type: 'com.redhat.hyperfleet.cluster.reconcile', data }
+  const { code, output } = await muster([
+    'adapter',
+    'dry-run',
+    `--task=${await write('task.yaml', task)}`,
+    `--event=${await write('event.json', JSON.stringify(event))}`,
+    `--api-responses=${await write('api.json', JSON.stringify(load(`{ ${responses} }`)))}`,
+  ])
+  expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining(said) })
 })
 
 // SENTINEL-39

@@ -109,6 +109,21 @@ describe('commands', () => {
   })
 })
 
+test('of all pages the commands have the program by one way, which works in each checkout; a device has it installed', () => {
+  const others = PAGES.flatMap(({ path, blocks }) =>
+    blocks.flatMap(({ commands }) =>
+      commands
+        .split('\n')
+        .filter(
+          (line) =>
+            !line.startsWith('kubectl ') && /(^|[ |(])muster [a-z-]/.test(line.replaceAll('npm exec -- muster ', '')),
+        )
+        .map((line) => `${path}: ${line.split(' --')[0]}`),
+    ),
+  )
+  expect(others).toEqual(['docs/fleet-agent.md: sudo muster agent enroll'])
+})
+
 test('a mark that names a test which does not take the block from the page is told', () => {
   const upgrade = pageAt('docs/upgrade.md') as Page
   const block = (commands: string): Block => ({ commands, way: { how: 'elsewhere', test: '' }, output: undefined })

@@ -18,6 +18,7 @@ interface Rules {
 
 interface Alert {
   readonly alert: string
+  readonly expr: string
   readonly annotations: Readonly<Record<string, string>>
 }
 
@@ -45,6 +46,21 @@ describe('the pages of docs/troubleshoot', () => {
     expect(byName(runbooks)).toEqual(byName(sections))
   })
 
+  // GITOPS-48
+  test('take what they look at from the labels of their alert, which the page to a person has', async () => {
+    const parts = new Map(
+      pages.flatMap(({ text }) =>
+        text.split(/^(?=#{2,3} )/m).map((part) => [/^### (\w+)$/m.exec(part)?.[1] ?? '', part] as const),
+      ),
+    )
+    const missing = (await alerts()).flatMap(({ alert, expr }) =>
+      labelsOf(expr)
+        .filter((label) => !new RegExp(`(\\$|\\$\\{|\x60)${label}\\b`).test(parts.get(alert) ?? ''))
+        .map((label) => `${alert}: $${label}`),
+    )
+    expect(missing).toEqual([])
+  })
+
   test('are listed in docs/troubleshoot.md, and each alert with its part', () => {
     const linked = new Set(index.links.map((href) => normalize(join('docs', href))))
     expect(pages.map(({ path }) => path).filter((path) => ![...linked].some((to) => to.startsWith(path)))).toEqual([])
@@ -68,6 +84,11 @@ test('what a line of a log has of an object is what the page about managers look
   expect(managers).toContain(`grep '"NAMESPACE/NAME"'`)
 })
 
+/** The labels that an alert keeps of its series: its aggregation's. */
+const labelsOf = (expr: string): readonly string[] => [
+  ...new Set([...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(/,\s*/))),
+]
+
 const byName = <T extends { readonly name: string }>(named: readonly T[]): readonly T[] =>
   [...named].sort((one, other) => one.name.localeCompare(other.name))
 
@@ -83,7 +104,7 @@ function filesWithConditions(): readonly string[] {
 const NO_REASONS = new Set(
   [
     'True False Unknown Ready Reconciling Stalled Applied Hibernating Installed Pending ClusterRunning Overlapping Unowned',
-    'MultipleOwners Deployments Watch Failure TaskError Change Hibernate Mark Nothing Register Withdraw WriteStatus',
+    'NotServed MultipleOwners Deployments Watch Failure TaskError Change Hibernate Mark Nothing Register Withdraw WriteStatus',
     'DeleteClaim GrantSubjects LetGo MarkCluster None Active Inactive Paused Waiting Silent NoKey NotAsked Wrong',
   ].flatMap((words) => words.split(' ')),
 )

@@ -39,6 +39,28 @@ test('an expression chooses among those that the selector matches', async () => 
   expect(await us.wanted()).not.toHaveProperty('chosen')
 })
 
+// FLEET-115, FLEET-116
+test('an expression that fails on some devices is told in a condition, and so is an approval of another revision', async () => {
+  const condition = async (type: string) => findCondition((await world.deployment('typo'))?.status?.conditions, type)
+  await world.deploy('typo', { targetExpression: "device.labels.store > '1'" })
+  await has(eu, 'typo')
+  await world.until(async () => expect(await condition('DevicesUndecided')).toMatchObject({ status: 'True' }))
+  const { reason, message } = (await condition('DevicesUndecided')) ?? {}
+  expect([reason, message]).toEqual([
+    'ExpressionFails',
+    expect.stringMatching(new RegExp(`^of 1 device .*; of ${us.name} the expression fails: .*store`)),
+  ])
+  await world.change('typo', { metadata: { annotations: { 'fleet.nationtech.io/approve-batch': '2@7' } } })
+  await world.until(async () => expect(await condition('AnnotationIgnored')).toMatchObject({ status: 'True' }))
+  expect((await condition('AnnotationIgnored'))?.message).toContain('approve-batch is for revision 7')
+  await world.change('typo', {
+    metadata: { annotations: { 'fleet.nationtech.io/approve-batch': null } },
+    spec: { targetExpression: "device.labels.?store.orValue('0') > '1'" },
+  })
+  for (const type of ['DevicesUndecided', 'AnnotationIgnored'])
+    await world.until(async () => expect(await condition(type)).toMatchObject({ status: 'False' }))
+})
+
 // FLEET-35
 test('a device that lacks a key of a template gets nothing and says which, the others get theirs', async () => {
   await world.deploy('filled', {

@@ -209,11 +209,11 @@ ${CHECKS.length} checks made, 1 found, 0 not made`,
   })
 
   // SECURITY-2
-  test('what a reader may not read is not checked, and the command ends with 2', async () => {
+  test('what a reader may not read is not checked, and the command ends with 3', async () => {
     await cluster.kubectl('create', 'serviceaccount', 'reader', '--namespace=default')
     const reader = `--kubeconfig=${await cluster.kubeconfigFor('reader', 'default')}`
     const none = await muster(['security', 'check', '--output=json', reader])
-    expect(none.code).toBe(2)
+    expect(none.code).toBe(3)
     const { findings, notChecked, checked }: Report = JSON.parse(none.output)
     expect({ findings, checked }).toEqual({ findings: [], checked: 0 })
     expect(notChecked.map(({ check }) => check)).toEqual(CHECKS.map(({ id }) => id))
@@ -227,12 +227,12 @@ ${CHECKS.length} checks made, 1 found, 0 not made`,
       '--serviceaccount=default:reader',
     )
     const some = await muster(['security', 'check', '--output=json', reader])
-    expect(some.code).toBe(2)
+    expect(some.code).toBe(3)
     expect((JSON.parse(some.output) as Report).checked).toBeGreaterThan(8)
     await cluster.kubectl('delete', 'clusterrolebinding', 'reader-view')
   })
 
-  test('an API server that does not answer is none with nothing to report: 2', async () => {
+  test('an API server that does not answer is none with nothing to report: 3', async () => {
     const nowhere = join(await temporaryFolder('nowhere'), 'kubeconfig')
     const cluster = { name: 'x', cluster: { server: 'https://127.0.0.1:9' } }
     const config = {
@@ -242,7 +242,7 @@ ${CHECKS.length} checks made, 1 found, 0 not made`,
       contexts: [{ name: 'x', context: { cluster: 'x', user: '' } }],
     }
     await writeFile(nowhere, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }))
-    expect((await muster(['security', 'check', `--kubeconfig=${nowhere}`])).code).toBe(2)
+    expect((await muster(['security', 'check', `--kubeconfig=${nowhere}`])).code).toBe(3)
   })
 })
 

@@ -104,6 +104,8 @@ interface ClusterOptions {
   readonly watched?: number
   /** It waits for a quota: what its provider says. */
   readonly awaitsQuota?: string
+  /** The present attempt at its installation fails: what its adapters say. */
+  readonly fails?: string
   /** What is known of its API server, which answered until minute 0; it answers when absent. */
   readonly unreachable?: keyof typeof UNREACHABLE_CONDITIONS
 }
@@ -157,6 +159,9 @@ export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeploy
         ...(state === 'broken'
           ? [condition('ProvisionStopped', 'True', 'InstallAttemptsLimitReached', at, 'no more tries')]
           : []),
+        ...(says.fails === undefined
+          ? []
+          : [condition('ProvisionFailing', 'True', 'AdapterReportedFailure', at, says.fails)]),
         ...(says.resumingSince === undefined
           ? []
           : [condition('Hibernating', 'False', 'ResumingOrRunning', says.resumingSince)]),
