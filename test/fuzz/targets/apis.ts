@@ -1,5 +1,6 @@
 import { readConsumerRequest } from '#apis/fleet.nationtech.io/kv/device-consumer.ts'
 import { seal } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { readDeviceKey, verifyInfo } from '#apis/fleet.nationtech.io/kv/info-signature.ts'
 import { parseDeviceKey, parsePlacementKey, placementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
@@ -83,6 +84,18 @@ export const APIS = [
     read(text) {
       if (text.includes('PRIVATE')) readSigningKeys(text)
       else readPublicKeys(text)
+    },
+  }),
+  // A key of a device, and a signature that may be of it.
+  ofTexts({
+    file: 'apis/fleet.nationtech.io/kv/info-signature.ts',
+    reads: ['readDeviceKey'],
+    corpus: 'device-keys',
+    refuses: [],
+    read(text) {
+      const [nkey = '', header = ''] = text.split(' ')
+      const key = readDeviceKey(nkey)
+      if (key !== undefined) verifyInfo(key, 'pump', Buffer.from(text), header)
     },
   }),
   ofTexts({
