@@ -54,8 +54,9 @@ export const followDeviceKeys = async (
   const tell = (problem: string) =>
     log.warn('fleet: the public keys of devices can’t be read, those that were read last go on', { problem })
   while (!signal.aborted) {
-    if (await keys.reread(tell)) {
-      devices.keysChanged()
+    const changed = await keys.reread(tell)
+    if (changed.length > 0) {
+      devices.keysChanged(changed)
       wake.wake()
     }
     await clock.sleep(REREAD_INTERVAL, signal)

@@ -11,11 +11,20 @@ import {
 /** The seed of a user's nkey; the second group of characters holds the key and its checksum. */
 const SEED = /^SU[A-Z2-7]{56}$/
 
+/** As nats-server makes them: base64 for URLs, 15 characters. */
+const NONCE = /^[A-Za-z0-9_-]{1,64}$/
+
+/** A server chooses what is signed: nothing that could be a signed text of another use. NATS-23. */
+const ofNonces =
+  (sign: Authenticator): Authenticator =>
+  (nonce) =>
+    nonce === undefined || nonce === '' || NONCE.test(nonce) ? sign(nonce) : undefined
+
 /** By the seed of an nkey (`SU…`), or a `.creds` file with a JWT and a seed; undefined for a text that is neither. */
 export const authenticatorIn = (text: string): Authenticator | undefined => {
   const bytes = new TextEncoder().encode(text.trim())
-  if (text.includes('BEGIN NATS USER JWT')) return credsAuthenticator(bytes)
-  return SEED.test(text.trim()) ? nkeyAuthenticator(bytes) : undefined
+  if (text.includes('BEGIN NATS USER JWT')) return ofNonces(credsAuthenticator(bytes))
+  return SEED.test(text.trim()) ? ofNonces(nkeyAuthenticator(bytes)) : undefined
 }
 
 /**

@@ -12,11 +12,11 @@ import { isCount } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { signInfo } from '#apis/fleet.nationtech.io/kv/info-signature.ts'
 import { isObject } from '#lib/json/is-object.ts'
 import { replaceFile } from '#lib/replace-file.ts'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { readIfThere } from './placement-store.ts'
 
 export interface InfoSigner {
-  /** The header of a value; empty where the device has no key. @throws the system's error for a folder that can't be written */
+  /** The header of a value; empty where the device has no key. @throws Error for a file without a key, and the system's error for a folder that can't be written */
   sign(device: string, bytes: Uint8Array): Promise<string>
 }
 
@@ -26,31 +26,56 @@ export const NO_SIGNER: InfoSigner = { sign: async () => '' }
 /** The seed of a user's nkey, alone or in a `.creds` file. */
 const SEED = /\bSU[A-Z2-7]{56}\b/
 
-/** @param keyFile as `--nats-credentials` names it, read again for each signature @param state the folder of the agent */
-export const infoSigner = (keyFile: string, state: string, clock: Pick<Clock, 'now'>): InfoSigner => {
-  const counterFile = join(state, 'info-counter.json')
+/** Milliseconds for which the same info keeps its counter over a restart: its Device is not written again. A folder that was put back is older. */
+const KEEPS_COUNTER_MS = 24 * 3_600_000
 
-  /** The same info has the same counter, also after a restart: so its Device is not written again. */
+/** Milliseconds by which the clock is set, and not only corrected: a counter of before is as wrong as the clock was. */
+const CLOCK_WAS_SET_MS = 3_600_000
+
+interface Counter {
+  readonly counter: number
+  readonly digest: string
+}
+
+/** @param keyFile as `--nats-credentials` names it, read again for each signature @param state the folder of the agent */
+export const infoSigner = (keyFile: string, state: string, clock: Pick<Clock, 'now' | 'monotonic'>): InfoSigner => {
+  const counterFile = join(state, 'info-counter.json')
+  /** Of this process: while it runs no other folder is put in the place of its own. */
+  let own: (Counter & { readonly clockBegan: number }) | undefined
+  let signing: Promise<unknown> = Promise.resolve()
+
   const counterOf = async (bytes: Uint8Array): Promise<number> => {
     const digest = createHash('sha256').update(bytes).digest('hex')
+    const now = clock.now().getTime()
+    const clockBegan = now - monotonic(clock)
+    if (own?.digest === digest && Math.abs(clockBegan - own.clockBegan) < CLOCK_WAS_SET_MS) return own.counter
     const last = parseCounter(await readIfThere(counterFile))
-    if (last?.digest === digest) return last.counter
-    const counter = Math.max((last?.counter ?? 0) + 1, clock.now().getTime())
-    await replaceFile(counterFile, JSON.stringify({ counter, digest }))
+    const isRecent = last !== undefined && Math.abs(now - last.counter) < KEEPS_COUNTER_MS
+    const counter =
+      isRecent && last.digest === digest && own === undefined ? last.counter : Math.max((last?.counter ?? 0) + 1, now)
+    if (counter !== last?.counter) await replaceFile(counterFile, JSON.stringify({ counter, digest }))
+    own = { counter, digest, clockBegan }
     return counter
   }
 
+  const sign = async (device: string, bytes: Uint8Array): Promise<string> => {
+    const [seed] = SEED.exec(await readFile(keyFile, 'utf8')) ?? []
+    // As while it is exchanged: it is tried again.
+    if (seed === undefined) throw new Error(`${keyFile} holds no key of a NATS user to sign with`)
+    const pair = fromSeed(new TextEncoder().encode(seed))
+    return signInfo((text) => pair.sign(text), device, await counterOf(bytes), bytes)
+  }
+
   return {
-    async sign(device, bytes) {
-      const [seed] = SEED.exec(await readFile(keyFile, 'utf8')) ?? []
-      if (seed === undefined) return ''
-      const pair = fromSeed(new TextEncoder().encode(seed))
-      return signInfo((text) => pair.sign(text), device, await counterOf(bytes), bytes)
+    sign(device, bytes) {
+      const signature = signing.then(() => sign(device, bytes))
+      signing = signature.catch(() => undefined)
+      return signature
     },
   }
 }
 
-const parseCounter = (bytes: Buffer | undefined): { readonly counter: number; readonly digest: string } | undefined => {
+const parseCounter = (bytes: Buffer | undefined): Counter | undefined => {
   try {
     const found: unknown = JSON.parse(bytes?.toString() ?? 'null')
     return isObject(found) && isCount(found.counter) && typeof found.digest === 'string'

@@ -13,82 +13,94 @@ import { FleetKeyError } from './signing-keys.ts'
 /** Files that are read at once. */
 const READ_AT_ONCE = 64
 
+export interface DeviceKey {
+  readonly key: KeyObject
+  /** `U…` */
+  readonly nkey: string
+}
+
+/** What is read of it. */
+interface Content {
+  readonly version: string
+  /** By device. */
+  readonly nkeys: ReadonlyMap<string, string>
+}
+
 export class DeviceKeyFolder {
   readonly #path: string
-  #version: string
-  #keys: ReadonlyMap<string, string>
+  #content: Content
   #lastProblem: string | undefined
 
-  private constructor(path: string, version: string, keys: ReadonlyMap<string, string>) {
+  private constructor(path: string, content: Content) {
     this.#path = path
-    this.#version = version
-    this.#keys = keys
+    this.#content = content
   }
 
   /** @throws FleetKeyError that names the folder */
   static async open(path: string): Promise<DeviceKeyFolder> {
     try {
-      const version = await versionOf(path)
-      return new DeviceKeyFolder(path, version, await readKeys(path))
+      return new DeviceKeyFolder(path, await readContent(path, undefined))
     } catch (error) {
       throw namedError(path, error)
     }
   }
 
   /** Made anew by each call: those of all devices would take more room than all else that is known of them. Undefined for a device without one. */
-  keyOf(device: string): KeyObject | undefined {
-    return readDeviceKey(this.#keys.get(device) ?? '')
+  keyOf(device: string): DeviceKey | undefined {
+    const nkey = this.#content.nkeys.get(device) ?? ''
+    const key = readDeviceKey(nkey)
+    return key && { key, nkey }
   }
 
   /**
    * Reads it again when it has changed. While it can't be read the keys stay those that it held.
-   * @param onProblem told why it can't, once for each reason in a row @returns whether it was read
+   * @param onProblem told why it can't, once for each reason in a row @returns the devices that have another key, or none any more
    */
-  async reread(onProblem: (problem: string) => void): Promise<boolean> {
+  async reread(onProblem: (problem: string) => void): Promise<readonly string[]> {
     try {
-      const version = await versionOf(this.#path)
-      if (version === this.#version) return false
-      this.#keys = await readKeys(this.#path)
-      this.#version = version
+      const { nkeys: before } = this.#content
+      this.#content = await readContent(this.#path, this.#content)
       this.#lastProblem = undefined
-      return true
+      const { nkeys: now } = this.#content
+      if (now === before) return []
+      return [...new Set([...before.keys(), ...now.keys()])].filter((device) => before.get(device) !== now.get(device))
     } catch (error) {
       const { message } = namedError(this.#path, error)
       if (message !== this.#lastProblem) onProblem(message)
       this.#lastProblem = message
-      return false
+      return []
     }
   }
 }
 
-/** A volume of Kubernetes is exchanged as a whole, by the link `..data`; in another folder each file has a time. */
-const versionOf = async (path: string): Promise<string> => {
+/**
+ * A volume of Kubernetes is exchanged as a whole, by the link `..data`, and read where that leads: the links of new files come later. In
+ * another folder each file has a time.
+ */
+const readContent = async (path: string, before: Content | undefined): Promise<Content> => {
   const link = await readlink(join(path, '..data')).catch(() => undefined)
-  if (link !== undefined) return link
-  const times = await inTurns(await namesIn(path), async (name) => {
-    const { mtimeNs } = await stat(join(path, name), { bigint: true })
-    return `${name}=${mtimeNs}`
-  })
-  return times.toSorted().join(' ')
+  const folder = link === undefined ? path : join(path, link)
+  const files = (await readdir(folder)).filter((file) => isDeviceName(deviceOf(file)))
+  const version = link ?? (await timesOf(folder, files))
+  if (version === before?.version) return before
+  const read = async (file: string) => [deviceOf(file), (await readFile(join(folder, file), 'utf8')).trim()] as const
+  return { version, nkeys: new Map(await inTurns(files, read)) }
 }
 
 const deviceOf = (file: string): string => file.replace(/\.pub$/, '')
 
-const namesIn = async (path: string): Promise<readonly string[]> =>
-  (await readdir(path)).filter((file) => isDeviceName(deviceOf(file)))
+const timesOf = async (folder: string, files: readonly string[]): Promise<string> => {
+  const times = await inTurns(files, async (file) => {
+    const { ino, mtimeNs, ctimeNs } = await stat(join(folder, file), { bigint: true })
+    return `${file}=${ino},${mtimeNs},${ctimeNs}`
+  })
+  return times.toSorted().join(' ')
+}
 
-const readKeys = async (path: string): Promise<ReadonlyMap<string, string>> =>
-  new Map(
-    await inTurns(
-      await namesIn(path),
-      async (name) => [deviceOf(name), (await readFile(join(path, name), 'utf8')).trim()] as const,
-    ),
-  )
-
-const inTurns = async <T>(names: readonly string[], read: (name: string) => Promise<T>): Promise<readonly T[]> => {
+const inTurns = async <T>(files: readonly string[], read: (file: string) => Promise<T>): Promise<readonly T[]> => {
   const found: T[] = []
-  for (let from = 0; from < names.length; from += READ_AT_ONCE)
-    found.push(...(await Promise.all(names.slice(from, from + READ_AT_ONCE).map(read))))
+  for (let from = 0; from < files.length; from += READ_AT_ONCE)
+    found.push(...(await Promise.all(files.slice(from, from + READ_AT_ONCE).map(read))))
   return found
 }
 

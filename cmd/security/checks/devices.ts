@@ -46,7 +46,7 @@ export const deviceInfosCheck = defineCheck('device-infos', ['Device'], (objects
             line,
             where: forged,
             what: 'what stands in fleet-info is not what its agent signed: the condition InfoVerified says why',
-            todo: 'look for a key of NATS in wrong hands; if the device has another key, or lost its state, delete its Device',
+            todo: 'do what the condition says; if it is none of that, look for a key of NATS in wrong hands',
           },
         ]),
     ...(unsigned === undefined

@@ -14,6 +14,8 @@ export const applyDevice = async (api: Api, desired: Desired<Device>): Promise<D
   } catch (error) {
     if (!(error instanceof ApiError) || !isConflict(error)) throw error
     const fields = (error.details.causes ?? []).flatMap(({ field }) => field ?? [])
+    // It is another one by now: the watch tells.
+    if (fields.length === 0) throw error
     // What is left, the inventory and our annotations, has no other owner.
     return api.apply(DEVICES, withoutLabels(desired, fields), { fieldManager: FIELD_MANAGER, force: true })
   }

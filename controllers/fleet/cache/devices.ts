@@ -20,9 +20,9 @@ import {
   type AcceptedInfo,
   buildDevice,
   buildDeviceStatus,
-  counterOf,
   type DeviceStatusInput,
   isWritten,
+  lastSignedOf,
   OPERATOR_ANNOTATION,
 } from '../status/device-status.ts'
 import { knowsKey } from '../status/entries-verified.ts'
@@ -41,6 +41,7 @@ export class DeviceCache {
   readonly #operatorId: string
   readonly #ownLabels: readonly string[]
   readonly #objects = new Map<string, Device>()
+  readonly #keys: Pick<DeviceKeyFolder, 'keyOf'> | undefined
   readonly #infos: InfoCache
   readonly #heartbeats = new Map<string, Date>()
   readonly #offlineSince = new Map<string, number>()
@@ -63,6 +64,7 @@ export class DeviceCache {
     ownLabels: readonly string[] = [],
     keys?: Pick<DeviceKeyFolder, 'keyOf'>,
   ) {
+    this.#keys = keys
     this.#infos = new InfoCache(keys)
     this.#state = state
     this.#clock = clock
@@ -79,6 +81,7 @@ export class DeviceCache {
 
   deleted({ metadata: { name } }: Device): void {
     this.#objects.delete(name)
+    this.#infos.forget(name)
     this.#changed.add(name)
     this.#state.deviceDeleted(name)
   }
@@ -133,13 +136,18 @@ export class DeviceCache {
 
   /** What its agent says, as far as it is known to be its own. FLEET-123. */
   info(name: string): Info | undefined {
-    return this.#infos.accepted(name, counterOf(this.#objects.get(name)))
+    return this.#infos.accepted(name, lastSignedOf(this.#objects.get(name)))
   }
 
-  /** Devices have other keys. FLEET-125. */
-  keysChanged(): void {
-    this.#infos.keysChanged()
-    this.markAllChanged()
+  /** Its agent says something, whether or not that is taken. */
+  saysAnything(name: string): boolean {
+    return this.#infos.has(name)
+  }
+
+  /** These devices have other keys. FLEET-125. */
+  keysChanged(names: readonly string[]): void {
+    this.#infos.keysChanged(names)
+    for (const name of names) this.#changed.add(name)
   }
 
   lastSeen(name: string): Date | undefined {
@@ -160,14 +168,15 @@ export class DeviceCache {
     return { verifying, others: infos.length - verifying }
   }
 
-  /** How many devices say something, by what is known of its writer; undefined where that is not asked for. FLEET-124. */
+  /** How many of the devices that were looked at say something, by what is known of its writer; undefined where that is not asked for. FLEET-124. */
   countInfos() {
-    if (!this.#infos.isVerifying) return undefined
+    if (this.#keys === undefined) return undefined
     const counts = { signed: 0, unsigned: 0, refused: 0 }
     for (const name of this.#infos.names()) {
-      const verdict = this.#infos.verdict(name, counterOf(this.#objects.get(name)))
-      if (verdict?.isTaken === false) counts.refused += 1
-      else if (verdict?.condition?.status === 'True') counts.signed += 1
+      const verdict = this.#infos.knownVerdict(name, lastSignedOf(this.#objects.get(name)))
+      if (verdict === undefined) continue
+      if (!verdict.isTaken) counts.refused += 1
+      else if (verdict.condition?.status === 'True') counts.signed += 1
       else counts.unsigned += 1
     }
     return counts
@@ -213,12 +222,12 @@ export class DeviceCache {
   async reconcile(api: Api, name: string, now: Date): Promise<number> {
     let requests = 0
     let present = this.#objects.get(name)
-    const verdict = this.#infos.verdict(name, counterOf(present))
+    const verdict = this.#infos.verdict(name, lastSignedOf(present))
     const info = this.info(name)
     const isAlive = this.#state.isAlive(name)
     const keeper = present?.metadata.annotations?.[OPERATOR_ANNOTATION]
     if (keeper !== undefined ? keeper !== this.#operatorId : info === undefined) return 0
-    const accepted = info && { info, counter: verdict?.counter }
+    const accepted = info && { info, last: verdict?.last }
     const isOpen = accepted !== undefined && !isWritten(accepted, this.#ownLabels, present)
     if (isOpen && (present !== undefined || isAlive)) {
       const desired = await this.#build(api, name, accepted, present)
@@ -270,7 +279,14 @@ export class DeviceCache {
       allowed,
       written: stored === undefined ? {} : labelsAppliedBy(FIELD_MANAGER, stored),
     })
-    return buildDevice({ name, accepted, allowed, labels, operator: this.#operatorId })
+    return buildDevice({
+      name,
+      accepted,
+      allowed,
+      labels,
+      operator: this.#operatorId,
+      resourceVersion: present?.metadata.resourceVersion,
+    })
   }
 
   /** As our own write left it, unless the watch has shown a later version. */

@@ -84,7 +84,7 @@ export class Leader {
     this.#collector = new KeyCollector({
       state,
       api,
-      isHeard: (device) => state.isAlive(device) && devices.info(device) !== undefined,
+      isHeard: (device) => state.isAlive(device) && devices.saysAnything(device),
       isDeletionUnexplained: (deployment) => deployments.isDeletionUnexplained(deployment),
       lease: leaseAnnotations(api, lease),
     })

@@ -1,7 +1,7 @@
 /** What is written of a Device: what its agent tells, as far as it may, and its status. Pure. FLEET-52, FLEET-53, FLEET-93. */
 
 import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { digestOf, isCount } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Desired } from '#operator/client/api.ts'
@@ -10,14 +10,14 @@ import type { OwnLabels } from '../cache/own-labels.ts'
 import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
 import type { SlotConflict } from '../state/slot-conflicts.ts'
 import { verificationConditions } from './entries-verified.ts'
-import { type InfoVerdict, infoConditions } from './info-verified.ts'
+import { type InfoVerdict, infoConditions, type SignedInfo } from './info-verified.ts'
 import { deviceSlotConditions } from './multiple-owners.ts'
 
 /** The digest of what the agent said that was written last: a restart writes nothing, and what people changed since stays. */
 const INFO_ANNOTATION = 'fleet.nationtech.io/info'
 
-/** The counter of what the agent signed last: what is older, or not signed, is not taken any more. FLEET-123. */
-const COUNTER_ANNOTATION = 'fleet.nationtech.io/info-counter'
+/** What the agent signed last, as `<counter>:<key>`: what is older, or not signed, is not taken any more. FLEET-123. */
+const SIGNED_ANNOTATION = 'fleet.nationtech.io/info-signed'
 
 /** What the agent said of labels that are not its own to choose, as `key=value`, separated by commas. */
 const REPORTED_LABELS_ANNOTATION = 'fleet.nationtech.io/reported-labels'
@@ -33,23 +33,30 @@ const digestOfInfo = ({ labels, inventory }: Info, allowed: readonly string[]): 
 export interface AcceptedInfo {
   readonly info: Info
   /** Undefined when it never signed. */
-  readonly counter: number | undefined
+  readonly last: SignedInfo | undefined
 }
 
-/** Of what the device signed last; undefined when it never did. */
-export const counterOf = (device: Device | undefined): number | undefined => {
-  const text = device?.metadata.annotations?.[COUNTER_ANNOTATION]
-  const counter = Number(text)
-  return text !== undefined && isCount(counter) ? counter : undefined
+/** What the device signed last; undefined when it never did. */
+export const lastSignedOf = (device: Device | undefined): SignedInfo | undefined => {
+  const [, digits, nkey = ''] =
+    /^(\d{1,16}):(U[A-Z2-7]{55})$/.exec(device?.metadata.annotations?.[SIGNED_ANNOTATION] ?? '') ?? []
+  return digits === undefined ? undefined : { counter: Number(digits), nkey }
 }
+
+const printSigned = ({ counter, nkey }: SignedInfo): string => `${counter}:${nkey}`
 
 /** Whether what the agent says was written. @param present As it is; undefined when there is none yet. */
 export const isWritten = (
-  { info, counter }: AcceptedInfo,
+  { info, last }: AcceptedInfo,
   allowed: readonly string[],
   present: Device | undefined,
-): boolean =>
-  present?.metadata.annotations?.[INFO_ANNOTATION] === digestOfInfo(info, allowed) && counterOf(present) === counter
+): boolean => {
+  const annotations = present?.metadata.annotations
+  return (
+    annotations?.[INFO_ANNOTATION] === digestOfInfo(info, allowed) &&
+    annotations?.[SIGNED_ANNOTATION] === (last && printSigned(last))
+  )
+}
 
 export interface DeviceInput {
   readonly name: string
@@ -59,25 +66,29 @@ export interface DeviceInput {
   readonly labels: OwnLabels
   /** Which operator writes it. */
   readonly operator: string
+  /** Of the Device that it was decided of: a later one may know of a later info. Undefined when there is none yet. */
+  readonly resourceVersion: string | undefined
 }
 
 /** What is applied for a device. */
 export const buildDevice = ({
   name,
-  accepted: { info, counter },
+  accepted: { info, last },
   allowed,
   labels,
   operator,
+  resourceVersion,
 }: DeviceInput): Desired<Device> => {
   const ignored = Object.entries(labels.ignored).map(([key, value]) => `${key}=${value}`)
   return {
     metadata: {
       name,
+      ...(resourceVersion !== undefined && { resourceVersion }),
       labels: labels.labels,
       annotations: {
         [INFO_ANNOTATION]: digestOfInfo(info, allowed),
         [OPERATOR_ANNOTATION]: operator,
-        ...(counter !== undefined && { [COUNTER_ANNOTATION]: String(counter) }),
+        ...(last !== undefined && { [SIGNED_ANNOTATION]: printSigned(last) }),
         ...(ignored.length > 0 && { [REPORTED_LABELS_ANNOTATION]: ignored.join(',') }),
       },
     },

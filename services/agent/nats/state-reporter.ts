@@ -37,7 +37,9 @@ export class StateReporter {
   /** Of the buckets: what was written last of each state. */
   readonly #revisions = new Map<string, number>()
   #infoRevision = 0
-  #isInfoSent = false
+  /** How often the info was to be sent, and which of these times was the last that it was: another one may come on the way. */
+  #infoAsked = 1
+  #infoSent = 0
   /** Counts the looks at states: each one is at another key. */
   #checks = 0
   #wake: () => void = () => {}
@@ -45,6 +47,10 @@ export class StateReporter {
   constructor(device: string, info: Info) {
     this.#device = device
     this.#info = info
+  }
+
+  get #isInfoSent(): boolean {
+    return this.#infoSent === this.#infoAsked
   }
 
   /** The newest state of a key; one that only differs in its time is not written again. */
@@ -59,7 +65,7 @@ export class StateReporter {
   /** The device is another by it. */
   changeInfo(change: Partial<Info>): void {
     this.#info = { ...this.#info, ...change }
-    this.#isInfoSent = false
+    this.#infoAsked += 1
     this.#wake()
   }
 
@@ -77,7 +83,7 @@ export class StateReporter {
   /** NATS may have lost everything, as when it was restarted. */
   resendAll(): void {
     for (const key of this.#states.keys()) this.#unsent.add(key)
-    this.#isInfoSent = false
+    this.#infoAsked += 1
     this.#wake()
   }
 
@@ -122,24 +128,28 @@ export class StateReporter {
   }
 
   async #send({ state, info }: ReportBuckets, signal: AbortSignal): Promise<void> {
-    // A new key of a bucket that is full holds up none that is in it.
+    // A new key of a bucket that is full holds up none that is in it, and an info that can't be signed no state.
     const refusals: unknown[] = []
-    const attempt = async (write: () => Promise<void>): Promise<void> => {
+    const attempt = async (write: () => Promise<void>, mayFail: (error: unknown) => boolean): Promise<void> => {
       try {
         await write()
       } catch (error) {
-        if (!isFull(error)) throw error
+        if (!mayFail(error)) throw error
         refusals.push(error)
       }
     }
     if (!this.#isInfoSent)
-      await attempt(async () => {
-        this.#infoRevision = await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
-        this.#isInfoSent = true
-      })
+      await attempt(
+        async () => {
+          const asked = this.#infoAsked
+          this.#infoRevision = await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
+          this.#infoSent = asked
+        },
+        () => true,
+      )
     for (const key of this.#unsent) {
       if (signal.aborted) return
-      await attempt(() => this.#sendState(state, key))
+      await attempt(() => this.#sendState(state, key), isFull)
     }
     if (refusals.length > 0) throw refusals[0]
   }

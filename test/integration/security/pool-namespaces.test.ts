@@ -49,7 +49,11 @@ const makePool = (name: string, spec: Partial<ClusterPoolSpec>): Promise<Cluster
     },
   })
 
-const asMallory = async (verb: 'create' | 'replace', object: object, ...options: readonly string[]): Promise<string> => {
+const asMallory = async (
+  verb: 'create' | 'replace',
+  object: object,
+  ...options: readonly string[]
+): Promise<string> => {
   const file = join(await temporaryFolder('attack'), 'object.json')
   await writeFile(file, JSON.stringify(object))
   return pools.cluster.kubectl(verb, `--filename=${file}`, `--as=${MALLORY}`, ...options)
@@ -152,7 +156,8 @@ test('attack: a cluster in a namespace of its author names a pool; no claim gets
       clusterPoolRef: { namespace: NAMESPACE, poolName },
     },
   })
-  for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' })) await asMallory('create', bait(name, pool))
+  for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' }))
+    await asMallory('create', bait(name, pool))
   const running = JSON.stringify({ status: { powerState: 'Running' } })
   const patch = ['--type=merge', '--subresource=status', `--patch=${running}`, `--as=${MALLORY}`]
   await cluster.kubectl('patch', 'clusterdeployment', 'bait', '--namespace=mallory', ...patch)
