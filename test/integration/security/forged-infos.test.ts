@@ -145,7 +145,9 @@ test('attack: what opens NATS says of a device what its agent did not say', asyn
   for (const [reason, attack] of attacks) {
     await put(PUMP, attack)
     await isSaidOf(PUMP, 'p2', { status: 'False', reason })
-    expect(await operator.registry.metrics()).toContain('muster_fleet_device_infos{writer="refused"} 1')
+    await world.until(async () =>
+      expect(await operator.registry.metrics()).toContain('muster_fleet_device_infos{writer="refused"} 1'),
+    )
   }
   await operator.stop()
   // What the operator knows of it is in Kubernetes.
