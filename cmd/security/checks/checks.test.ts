@@ -395,7 +395,9 @@ test('SECURITY-17: of a namespace of a cluster that takes any pod it is told whi
 })
 
 describe('SECURITY-27: what says that it is a pool’s', () => {
-  const [uid, name, namespace] = (['uid', 'name', 'namespace'] as const).map((what) => `hive.openshift.io/clusterpool-${what}`)
+  const [uid, name, namespace] = (['uid', 'name', 'namespace'] as const).map(
+    (what) => `hive.openshift.io/clusterpool-${what}`,
+  )
   const ClusterPool = [{ metadata: { name: 'edge', namespace: NAMESPACE, uid: 'u1' } }]
   const place = (labels: object, managedFields: readonly object[] = []) => [
     { metadata: { name: 'edge-1', labels, managedFields, creationTimestamp: '2026-01-01T00:00:00Z' } },

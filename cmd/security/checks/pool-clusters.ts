@@ -27,7 +27,9 @@ const poolNamespaces = defineCheck('pool-namespaces', ['Namespace', 'ClusterPool
 
 /** ClusterDeployments that name a pool and are in none of the namespaces of its clusters: pools leave them alone. POOL-104. */
 const poolClusters = defineCheck('pool-clusters', ['Namespace', 'ClusterPool', 'ClusterDeployment'], (objects) => {
-  const uids = new Map(objects.ClusterPool.map(({ metadata }) => [keyOf(metadata.namespace, metadata.name), metadata.uid]))
+  const uids = new Map(
+    objects.ClusterPool.map(({ metadata }) => [keyOf(metadata.namespace, metadata.name), metadata.uid]),
+  )
   const labels = new Map(objects.Namespace.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
   const isElsewhere = ({ metadata, spec: { clusterPoolRef } }: ClusterDeployment): boolean => {
     if (clusterPoolRef === undefined) return false
@@ -50,4 +52,3 @@ const poolClusters = defineCheck('pool-clusters', ['Namespace', 'ClusterPool', '
 export const poolChecks: readonly Check[] = [poolNamespaces, poolClusters]
 
 const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
-

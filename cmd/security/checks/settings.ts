@@ -26,9 +26,7 @@ const apiDefaultRoles = settingsCheck('api-default-roles', ['api'], (container) 
 })
 
 /** A ServiceAccount of Muster's namespace with the role admin, that of the overlay dev included: who tries things out is told what it costs. */
-const EDITORS_ADMINISTRATOR = new RegExp(
-  `^(system:serviceaccount:${NAMESPACE}:[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`,
-)
+const EDITORS_ADMINISTRATOR = new RegExp(`^(system:serviceaccount:${NAMESPACE}:[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`)
 
 const apiAdministrators = settingsCheck('api-administrators', ['api'], (container) => {
   const mappings = (settingOf(container, 'authRoles') ?? '').split(',').map((mapping) => mapping.trim())

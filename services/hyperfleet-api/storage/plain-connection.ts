@@ -1,5 +1,13 @@
 /** Values of `sslmode`, or `ssl`, with which the driver speaks TLS. node-postgres: pg-connection-string. */
-const WITH_TLS: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full', 'no-verify', 'true', '1'])
+const WITH_TLS: ReadonlySet<string> = new Set([
+  'prefer',
+  'require',
+  'verify-ca',
+  'verify-full',
+  'no-verify',
+  'true',
+  '1',
+])
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/
 

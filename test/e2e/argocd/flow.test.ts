@@ -121,11 +121,15 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     }, PATIENCE)
 
   // SECURITY-1
-  test('of the install that Argo CD has made, muster security check reports the developer of dev, and nothing else', TIMEOUT, async () => {
-    const { code, output } = await muster(['security', 'check', `--kubeconfig=${world.cluster.kubeconfig}`])
-    expect(output).toMatch(/hyperfleet-developer has the role admin[^\n]+\n\d+ checks made, 1 found, 0 not made$/)
-    expect(code).toBe(1)
-  })
+  test(
+    'of the install that Argo CD has made, muster security check reports the developer of dev, and nothing else',
+    TIMEOUT,
+    async () => {
+      const { code, output } = await muster(['security', 'check', `--kubeconfig=${world.cluster.kubeconfig}`])
+      expect(output).toMatch(/hyperfleet-developer has the role admin[^\n]+\n\d+ checks made, 1 found, 0 not made$/)
+      expect(code).toBe(1)
+    },
+  )
 
   // Journey 2
   test('a commit that adds tasks with their accounts and rights: they are Ready, and Healthy', TIMEOUT, async () => {

@@ -81,7 +81,8 @@ test('attack: the admin of a pool reads or writes pools, clusters and Secrets of
   for (const namespace of [others.namespace, foreign, 'kube-system']) expect(await may(namespace, every)).toEqual([])
   for (const namespace of [the.namespace, own])
     expect((await may(namespace, every)).filter((what) => /role|serviceaccount/.test(what))).toEqual([])
-  const ofSecrets = async (namespace: string) => (await may(namespace, every)).filter((what) => what.endsWith(' secrets'))
+  const ofSecrets = async (namespace: string) =>
+    (await may(namespace, every)).filter((what) => what.endsWith(' secrets'))
   // Beside its pool are also those of Muster, or of its other pools: it makes those of its own.
   expect(await ofSecrets(the.namespace)).toEqual(['create secrets'])
   expect(await ofSecrets(own)).toEqual(['get secrets', 'list secrets', 'watch secrets'])
@@ -282,7 +283,10 @@ test('the pull secret is copied to the cluster, and the install-config is made f
   const { namespace } = the
   const auths = JSON.stringify({ auths: {} })
   const template = 'apiVersion: v1\nmetadata:\n  name: template\nfips: true\n'
-  await the.api.create(Secret, { metadata: { name: 'pull', namespace, labels: COPIED }, stringData: { '.dockerconfigjson': auths } })
+  await the.api.create(Secret, {
+    metadata: { name: 'pull', namespace, labels: COPIED },
+    stringData: { '.dockerconfigjson': auths },
+  })
   await the.api.create(Secret, {
     metadata: { name: 'template', namespace, labels: COPIED },
     stringData: { 'install-config.yaml': template },
@@ -312,7 +316,10 @@ test.each([
     await using the = await poolWorld()
     const { namespace } = the
     const pull = (auths: object) => ({ '.dockerconfigjson': JSON.stringify({ auths }) })
-    await the.api.create(Secret, { metadata: { name: 'pull', namespace, labels: COPIED }, stringData: pull({ former: {} }) })
+    await the.api.create(Secret, {
+      metadata: { name: 'pull', namespace, labels: COPIED },
+      stringData: pull({ former: {} }),
+    })
     let setBy = 0
     await the.start({ clock: { ...systemClock, now: () => new Date(Date.now() + setBy) } })
     await the.pool('pool', { pullSecretRef: { name: 'pull' } })

@@ -259,7 +259,10 @@ test('patches that do not fit the template are tried again when the template was
   await using the = await poolWorld()
   const secret = { name: 'template', namespace: the.namespace }
   const labels = { [COPIED_LABEL]: 'true' }
-  await the.api.create(Secret, { metadata: { ...secret, labels }, stringData: { 'install-config.yaml': 'apiVersion: v1' } })
+  await the.api.create(Secret, {
+    metadata: { ...secret, labels },
+    stringData: { 'install-config.yaml': 'apiVersion: v1' },
+  })
   await the.customize(['more'], { installConfigPatches: [{ op: 'replace', path: '/controlPlane/replicas', value: 5 }] })
   await the.start({ clock: hurriedClock() })
   await the.pool('templated', { inventory: ['more'], installConfigSecretTemplateRef: { name: 'template' } })

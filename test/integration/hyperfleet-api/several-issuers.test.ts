@@ -92,7 +92,11 @@ test('attack: an account has the adapters, groups and roles that another issuerâ
   const sub = 'system:serviceaccount:hyperfleet-system:dns'
   const bound = [{ subject: sub, roles: ['adapter', 'editor'] as const, adapters: ['dns'], consumers: ['dns'] }]
   const tasks = [{ accounts: 'hyperfleet-system', tasks: 'hyperfleet-system' }]
-  const tenants = { systemHeader: 'X-System', dimensions: [{ header: 'X-Org', key: 'org', required: true }], gateways: [`boston/${sub}`, `chicago/${sub}`] }
+  const tenants = {
+    systemHeader: 'X-System',
+    dimensions: [{ header: 'X-Org', key: 'org', required: true }],
+    gateways: [`boston/${sub}`, `chicago/${sub}`],
+  }
   const [boston, chicago] = [
     await testIssuer({ mappings: bound, taskAccounts: tasks, shortName: 'boston' }),
     // As one that knows how the other one's account is told would write it.

@@ -160,7 +160,12 @@ export const openWatch = async (
   const messages: Message[] = []
   const parser = createParser({
     onEvent: ({ event = 'message', id, data }) =>
-      messages.push({ type: event, version: id === undefined ? undefined : Number(id), position: id, object: JSON.parse(data) }),
+      messages.push({
+        type: event,
+        version: id === undefined ? undefined : Number(id),
+        position: id,
+        object: JSON.parse(data),
+      }),
   })
   const reader = response.body?.getReader()
   const text = new TextDecoder()

@@ -61,7 +61,11 @@ onBothDatabases((fresh) => {
     expect(summary(await stream.next())).toBe('modified one')
     await api.cluster('unrelated', { region: 'us' })
     await api.call('PATCH', `/clusters/${id}`, { labels: { region: 'us' } })
-    expect(await stream.next()).toMatchObject({ type: 'deleted', version: expect.any(Number), object: { id, name: 'one' } })
+    expect(await stream.next()).toMatchObject({
+      type: 'deleted',
+      version: expect.any(Number),
+      object: { id, name: 'one' },
+    })
   })
 
   test('below a parent tells of that parent’s children only', async () => {

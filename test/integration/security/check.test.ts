@@ -129,10 +129,13 @@ describe('on a real API server', () => {
       const { metadata, status } = given
       const object = { apiVersion: apiVersionOf(KINDS[kind]), kind, ...given }
       // A policy is out of force a moment after its binding is gone.
-      made.last = await vi.waitFor(() => cluster.rest<KubeObject>('POST', pathOfObject(kind, { namespace: metadata.namespace }), object), {
-        timeout: 60_000,
-        interval: 200,
-      })
+      made.last = await vi.waitFor(
+        () => cluster.rest<KubeObject>('POST', pathOfObject(kind, { namespace: metadata.namespace }), object),
+        {
+          timeout: 60_000,
+          interval: 200,
+        },
+      )
       const path = pathOfObject(kind, metadata)
       if (status !== undefined)
         await cluster.rest('PUT', `${path}/status`, { ...(await cluster.rest<KubeObject>('GET', path)), status })
