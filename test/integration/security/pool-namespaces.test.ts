@@ -16,7 +16,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
 
-/** Who may make and label namespaces, and write everything of pools in one of them: much, and nothing of other pools. */
+/** An account that may make and label namespaces, and write everything of pools in one of them: much, and nothing of other pools. */
 const MALLORY = 'system:serviceaccount:default:mallory'
 const HERS = { 'made-by': 'mallory' }
 
@@ -73,7 +73,7 @@ test('attack: the maker of namespaces makes that of a cluster beforehand, with t
     pullSecretRef: { name: 'pull' },
     inventory: { ClusterDeploymentCustomizations: [{ name: 'a' }], attempts: 5 },
   })
-  // A manager has taken the lease, and made nothing yet: who reads customizations knows the name.
+  // A manager has taken the lease, and made nothing yet: the name can be read from the customization.
   const name = 'beforehand-1'
   const status = {
     clusterPoolRef: { namespace: NAMESPACE, name: 'beforehand' },
