@@ -33,8 +33,8 @@ test('the table has the roles of the design, a line or more each', () => {
 })
 
 test('what each role may do stands beside it', () => {
-  const may = linesOf('| role | may | given by |').map(([role]) => role)
-  expect(may.toSorted()).toEqual([...new Set(ROWS.map(({ role }) => role))].toSorted())
+  const may = linesOf('| role | may | given by |').map(([role = '']) => role)
+  expect(new Set(may)).toEqual(new Set(ROWS.map(({ role }) => role)))
 })
 
 /** Ids of rules may stand before a title, and what differs from case to case behind it. */
