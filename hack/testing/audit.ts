@@ -24,7 +24,9 @@ export const readAudit = (output: string): AuditResult => {
     return unanswered('its answer is no JSON')
   }
   if (!isObject(report) || !isObject(report.vulnerabilities))
-    return unanswered(isObject(report) && typeof report.message === 'string' ? report.message : 'it has no list of them')
+    return unanswered(
+      isObject(report) && typeof report.message === 'string' ? report.message : 'it has no list of them',
+    )
   const holes = Object.entries(report.vulnerabilities).map(([name, found]) =>
     isObject(found) && typeof found.severity === 'string' ? `${name} (${found.severity})` : name,
   )

@@ -25,7 +25,7 @@ const apiDefaultRoles = settingsCheck('api-default-roles', ['api'], (container) 
   }
 })
 
-/** A ServiceAccount of Muster's namespace with the role admin, that of the overlay dev included: who tries things out is told what it costs. */
+/** A ServiceAccount of Muster's namespace with the role admin, that of the overlay dev included, so that people there are told what it costs. */
 const EDITORS_ADMINISTRATOR = new RegExp(`^(system:serviceaccount:${NAMESPACE}:[^=]+)=(.*\\+)?\\s*admin\\s*(\\+|$)`)
 
 const apiAdministrators = settingsCheck('api-administrators', ['api'], (container) => {

@@ -78,7 +78,7 @@ export const readDependencies = async (api: Api, pool: ClusterPool, readAt: numb
 }
 
 /**
- * What a pool names comes beside its clusters, where its admins read it, and authors of pools may name any Secret of their namespace: who writes
+ * What a pool names comes beside its clusters, where its admins read it, and authors of pools may name any Secret of their namespace: the author of
  * the Secret says whether it may. A token that Kubernetes fills in is never told on: an admin of a pool may make a Secret for one.
  */
 const refusalOf = ({ metadata: { labels }, type }: Secret): string | undefined => {

@@ -8,7 +8,7 @@ export interface TenantRules {
   /** With the value `true` the caller is of the system: an adapter or a Sentinel, which sees every tenant's resources. */
   readonly systemHeader: string
   readonly dimensions: readonly TenantDimension[]
-  /** The callers who say it, as tokens name them; whoever reaches the API where callers are not authenticated. */
+  /** The callers that say it, as tokens name them; every caller where there is no authentication. */
   readonly gateways?: readonly string[] | undefined
 }
 

@@ -23,7 +23,7 @@ const MAX_KEYS = 1_000
 export const createVersionSeal = (secret: string): VersionSeal => {
   const keys = new Map<string, Buffer>()
   const keyOf = (tenancy: Tenancy): Buffer => {
-    const name = JSON.stringify(Object.entries(tenancy).toSorted())
+    const name = JSON.stringify(Object.entries(tenancy).toSorted(([a], [b]) => (a < b ? -1 : 1)))
     const known = keys.get(name)
     if (known !== undefined) return known
     const key = Buffer.from(hkdfSync('sha256', secret, 'muster versions of tenants', name, KEY_BYTES))

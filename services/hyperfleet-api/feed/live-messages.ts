@@ -39,7 +39,7 @@ export const createLiveMessages = (size: number): LiveMessages => {
   const messageFor = (caller: string, change: Change, type: MessageType, subscription: Subscription) => {
     const byShape = messages.get(change) ?? new Map<string, Message>()
     messages.set(change, byShape)
-    // A change is told to one tenant alone, and to callers of the system, who are shown another version.
+    // A change is told to one tenant alone, and to callers of the system, which are shown another version.
     const shape = `${type} ${subscription.tenancy === undefined ? 'system' : 'tenant'} ${subscription.fields ?? ''}`
     const known = byShape.get(shape)
     // A part of a document is no longer than the document.

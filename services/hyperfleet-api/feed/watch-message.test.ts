@@ -47,6 +47,6 @@ test('a resource made with a selector that wants a label to be missing', () => {
 })
 
 test('a message without a version leaves the reader’s position alone', () => {
-  expect(formatMessage('added', 7, '{}')).toBe('event: added\nid: 7\ndata: {}\n\n')
+  expect(formatMessage('added', '7', '{}')).toBe('event: added\nid: 7\ndata: {}\n\n')
   expect(formatMessage('added', undefined, '{}')).toBe('event: added\ndata: {}\n\n')
 })

@@ -32,6 +32,11 @@ test('the table has the roles of the design, a line or more each', () => {
   expect(new Set(ROWS.map(({ role }) => role)).size).toBe(14)
 })
 
+test('what each role may do stands beside it', () => {
+  const may = linesOf('| role | may | given by |').map(([role = '']) => role)
+  expect(new Set(may)).toEqual(new Set(ROWS.map(({ role }) => role)))
+})
+
 /** Ids of rules may stand before a title, and what differs from case to case behind it. */
 const isTitled = (source: string, title: string): boolean =>
   new RegExp(`^(?!.*describe).*'(?:[A-Z]+-\\d+[,:]? )*${RegExp.escape(title)}(?:: %s)?'`, 'm').test(source)

@@ -3,11 +3,12 @@ import { request as secureRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { findPostgres } from '#hack/postgres/find.ts'
 import { certificateFor } from '#test/harness/certificates.ts'
-import { manualClock } from '#test/harness/index.ts'
+import { manualClock, postgresMissing } from '#test/harness/index.ts'
 import { recorder } from '#test/harness/log.ts'
-import { serve } from './support.ts'
+import { freshPostgres, serve } from './support.ts'
 
 const folderOfTest = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
@@ -94,3 +95,23 @@ test('files that don’t fit each other keep the API from starting', async () =>
   await expect(serve({ tls })).rejects.toThrow('is not the key of')
   expect(await readFile(tls.certFile, 'utf8')).toContain('BEGIN CERTIFICATE')
 })
+
+describe.skipIf(findPostgres() === undefined)(
+  `the database${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
+  () => {
+    test('that is reached over the network without TLS is told of at the start, with its host and what to do', async () => {
+      const lines: string[] = []
+      const { databaseUrl } = await freshPostgres()
+      await serve({ databaseUrl, log: recorder(lines) })
+      expect(lines.filter((line) => line.includes('is not encrypted'))).toEqual([])
+      // By this name it is not known for this machine, though it is.
+      const url = new URL(databaseUrl)
+      url.searchParams.set('host', '::ffff:127.0.0.1')
+      await serve({ databaseUrl: url.toString(), log: recorder(lines) })
+      const [told = ''] = lines.filter((line) => line.includes('is not encrypted'))
+      expect(told).toContain('::ffff:127.0.0.1')
+      expect(told).toContain('sslmode=verify-full')
+      expect(told).not.toContain('postgres://')
+    })
+  },
+)

@@ -13,7 +13,7 @@ export type Edit =
   | (Named & { readonly change: (object: Any) => Any })
   | (Named & { readonly change: 'delete' })
   /** Its status is written, too. A function is given the object that was made before. */
-  | { readonly kind: KindName; readonly create: Any | ((before: Any) => Any) }
+  | { readonly kind: KindName; readonly create: Any }
 
 /** An object as JSON, whose fields tests name freely. */
 // biome-ignore lint/suspicious/noExplicitAny: every kind is edited here

@@ -1,5 +1,5 @@
 /** What says that it is a pool's, and is not: SECURITY-27. */
-import type { Edit, Mutation } from './mutation.ts'
+import type { Any, Edit, Mutation } from './mutation.ts'
 
 const NAMESPACE = 'hyperfleet-system'
 
@@ -45,7 +45,7 @@ export const POOL_MUTATIONS: readonly Mutation[] = [
       },
       {
         kind: 'Namespace',
-        create: (pool) => ({
+        create: (pool: Any) => ({
           metadata: {
             name: 'beforehand',
             labels: {

@@ -16,7 +16,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
 
-/** Who may make and label namespaces, and write everything of pools in one of them: much, and nothing of other pools. */
+/** An account that may make and label namespaces, and write everything of pools in one of them: much, and nothing of other pools. */
 const MALLORY = 'system:serviceaccount:default:mallory'
 const HERS = { 'made-by': 'mallory' }
 
@@ -49,14 +49,10 @@ const makePool = (name: string, spec: Partial<ClusterPoolSpec>): Promise<Cluster
     },
   })
 
-const asMallory = async (
-  verb: 'create' | 'replace',
-  object: object,
-  ...options: readonly string[]
-): Promise<string> => {
+const asMallory = async (object: object, ...options: readonly string[]): Promise<string> => {
   const file = join(await temporaryFolder('attack'), 'object.json')
   await writeFile(file, JSON.stringify(object))
-  return pools.cluster.kubectl(verb, `--filename=${file}`, `--as=${MALLORY}`, ...options)
+  return pools.cluster.kubectl('create', `--filename=${file}`, `--as=${MALLORY}`, ...options)
 }
 
 const namespaceWith = (name: string, labels: Readonly<Record<string, string>>) => ({
@@ -75,9 +71,9 @@ test('attack: the maker of namespaces makes that of a cluster beforehand, with t
   await api.create(ClusterDeploymentCustomization, { metadata: { name: 'a', namespace: NAMESPACE }, spec: {} })
   const pool = await makePool('beforehand', {
     pullSecretRef: { name: 'pull' },
-    inventory: { ClusterDeploymentCustomizations: [{ name: 'a' }] },
+    inventory: { ClusterDeploymentCustomizations: [{ name: 'a' }], attempts: 5 },
   })
-  // A manager has taken the lease, and made nothing yet: who reads customizations knows the name.
+  // A manager has taken the lease, and made nothing yet: the name can be read from the customization.
   const name = 'beforehand-1'
   const status = {
     clusterPoolRef: { namespace: NAMESPACE, name: 'beforehand' },
@@ -95,7 +91,7 @@ test('attack: the maker of namespaces makes that of a cluster beforehand, with t
   const where = { name: 'a', namespace: NAMESPACE, type: 'merge', subresource: 'status' } as const
   await api.patch(ClusterDeploymentCustomization, { ...where, body: { status } })
   const labels = { [POOL_LABELS.uid]: pool.metadata.uid }
-  const attack = await asMallory('create', namespaceWith(name, labels), '--field-manager=muster').catch(String)
+  const attack = await asMallory(namespaceWith(name, labels), '--field-manager=muster').catch(String)
 
   await manager.start()
   await vi.waitFor(async () => expect(await api.get(Secret, 'pull', name)).toBeDefined(), PATIENCE)
@@ -112,7 +108,7 @@ test('attack: or labels one that is there, by any way that Kubernetes has, or ta
     return found.metadata.name
   }, PATIENCE)
   const refused = /only pools write the label/
-  await asMallory('create', namespaceWith('mine', {}))
+  await asMallory(namespaceWith('mine', {}))
   for (const [key, value] of Object.entries({
     [POOL_LABELS.uid]: metadata.uid,
     [POOL_LABELS.name]: 'labelled',
@@ -156,8 +152,7 @@ test('attack: a cluster in a namespace of its author names a pool; no claim gets
       clusterPoolRef: { namespace: NAMESPACE, poolName },
     },
   })
-  for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' }))
-    await asMallory('create', bait(name, pool))
+  for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' })) await asMallory(bait(name, pool))
   const running = JSON.stringify({ status: { powerState: 'Running' } })
   const patch = ['--type=merge', '--subresource=status', `--patch=${running}`, `--as=${MALLORY}`]
   await cluster.kubectl('patch', 'clusterdeployment', 'bait', '--namespace=mallory', ...patch)
