@@ -1,5 +1,8 @@
 /** The program's first file: how V8 works is settled before anything else is loaded, for what loads it would be the first that V8 optimises. */
-import { optimiseUnderLoad } from '#lib/process/optimise-under-load.ts'
+import { optimiseAfterStart } from '#lib/process/optimise-after-start.ts'
 
-if (process.argv[2] === 'api') optimiseUnderLoad()
+/** The API serves by then, unless it has much to bring up to date. */
+const START_MS = 3000
+
+if (process.argv[2] === 'api') optimiseAfterStart(START_MS)
 await import('./main.ts')

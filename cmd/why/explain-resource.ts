@@ -62,13 +62,23 @@ const checkKind = async (get: Get, kind: string): Promise<void> => {
   throw new LookFailure(`the API has no kind ${kind}: write one of ${items.map(({ plural }) => plural).join(', ')}`)
 }
 
+/** The first page, of as many as are not too large together (API-173). */
+const getPage = async (get: Get, path: string, size = 100): Promise<unknown> => {
+  try {
+    return await get(`${path}&size=${size}`)
+  } catch (error) {
+    if (!(error instanceof HyperFleetError && error.status === 413 && size > 1)) throw error
+    return getPage(get, path, size / 10)
+  }
+}
+
 /** The id of a resource: kinds are written as paths write them (`clusters`) or as resources do (`Cluster`). @throws LookFailure */
 const findId = async (get: Get, kind: string, name: string): Promise<string> => {
   const isKind = /^[A-Z]/.test(kind)
   const list = isKind ? `/resources?kind=${encodeURIComponent(kind)}&` : `/${encodeURIComponent(kind)}?`
   const search = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(name) ? `id='${name}'` : `name='${name}'`
-  const path = `${list}search=${encodeURIComponent(search)}&fields=id,href&size=100`
-  const { items } = (await get(path).catch(async (error: unknown) => {
+  const path = `${list}search=${encodeURIComponent(search)}&fields=id,href`
+  const { items } = (await getPage(get, path).catch(async (error: unknown) => {
     await checkKind(get, kind)
     throw error
   })) as List<ListedResource>

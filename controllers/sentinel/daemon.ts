@@ -3,6 +3,7 @@ import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redh
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
 import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
+import { collectGarbage } from '#lib/process/collect-garbage.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -10,6 +11,7 @@ import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { isTrustedOrigin, tokenFileFor } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { PulseLoop } from './loop/pulse-loop.ts'
+import { Tidying } from './loop/tidying.ts'
 import type { Metrics } from './metrics.ts'
 import { runUntilFirstEnds } from './run-until-first-ends.ts'
 import type { SentinelSettings } from './settings.ts'
@@ -89,6 +91,7 @@ export const sentinelDaemon =
             ),
           )
       },
+      tidying: new Tidying(collectGarbage, before?.pulses ?? 0),
       warn: (reason, message) => context.events.warning(reason, message),
       metrics,
       clock,

@@ -114,8 +114,24 @@ export const checkOnce = async (options: CheckOptions): Promise<void> => {
 const hasUnnamed = ({ inventory }: InventoryOwner, names: ReadonlySet<string>): boolean =>
   [...inventory.entries.values()].some(({ resource }) => !names.has(resource))
 
-/** Those that the API has, by id. */
+/** Those that the API has, by id; half of them at a time where they are too large together (API-173). */
 const findResources = async (
+  owners: readonly InventoryOwner[],
+  options: CheckOptions,
+): Promise<ReadonlyMap<string, JsonObject>> => {
+  try {
+    return await askFor(owners, options)
+  } catch (error) {
+    if (!(error instanceof RequestError && error.status === 413 && owners.length > 1)) throw error
+    const half = Math.ceil(owners.length / 2)
+    return new Map([
+      ...(await findResources(owners.slice(0, half), options)),
+      ...(await findResources(owners.slice(half), options)),
+    ])
+  }
+}
+
+const askFor = async (
   owners: readonly InventoryOwner[],
   { apiClient, resourceType, signal }: CheckOptions,
 ): Promise<ReadonlyMap<string, JsonObject>> => {

@@ -4,6 +4,7 @@ import type { Logger } from '#operator/model/log.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SentinelSettings } from '../settings.ts'
+import type { Tidying } from './tidying.ts'
 
 export interface LoopOptions {
   /** The spec as it is now, and its generation. */
@@ -23,6 +24,7 @@ export interface LoopOptions {
   changed(): void
   /** The whole shard was read for the first time with this spec. */
   completed(): void
+  readonly tidying: Tidying
   /** Records a Kubernetes event of type Warning. */
   warn(reason: string, message: string): void
   readonly metrics: Metrics

@@ -219,6 +219,7 @@ export class PulseLoop {
         schedule.endSweep(change.isExact)
         if (!this.#coverage.isComplete) this.#options.completed()
         this.#coverage.sweepEnded()
+        this.#options.tidying.sweepEnded()
         this.#upToDate(now)
         break
       case 'upToDate':
@@ -265,6 +266,7 @@ export class PulseLoop {
     if (this.#dispatcher.isDone && schedule.inFlight === 0) {
       this.#coverage.everythingPulsed(now)
       this.#coverage.workEnded(now)
+      this.#options.tidying.everythingPulsed(this.#dispatcher.pulses)
       metrics.state(schedule, this.#coverage.until)
     }
     if (!this.#coverage.isPollDue(now, settings.pollInterval)) return

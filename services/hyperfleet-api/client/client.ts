@@ -11,6 +11,7 @@ import {
   readJson,
   readText,
 } from './http.ts'
+import { listInParts } from './list-in-parts.ts'
 
 /** One page of a list. */
 export interface ResourcePage {
@@ -80,20 +81,21 @@ const WATCH_SILENCE_TIMEOUT_MS = 60_000
 export const createHyperFleetClient = (options: HyperFleetClientOptions): HyperFleetClient => {
   const http = createHttp(options)
   return {
-    list: (resourceType, query, signal) => {
-      const path = `${collectionPath(resourceType)}${formatQuery(query)}`
-      return http.exchange({ method: 'GET', path, accept: 'application/json' }, signal, async (response) => {
-        const body = JSON.parse(await readText(response))
-        // With `fields` and no match, HyperFleet APIs in the field answer null instead of an empty list.
-        const items = Array.isArray(body) ? body : (body?.items ?? (body?.total === 0 ? [] : undefined))
-        if (!Array.isArray(items)) throw new HyperFleetError('APIMalformed', 'the answer holds no list "items"')
-        return {
-          items,
-          total: typeof body.total === 'number' ? body.total : undefined,
-          features: readFeatures(response),
-        }
-      })
-    },
+    list: (resourceType, query, signal) =>
+      listInParts(query, (part) => {
+        const path = `${collectionPath(resourceType)}${formatQuery(part)}`
+        return http.exchange({ method: 'GET', path, accept: 'application/json' }, signal, async (response) => {
+          const body = JSON.parse(await readText(response))
+          // With `fields` and no match, HyperFleet APIs in the field answer null instead of an empty list.
+          const items = Array.isArray(body) ? body : (body?.items ?? (body?.total === 0 ? [] : undefined))
+          if (!Array.isArray(items)) throw new HyperFleetError('APIMalformed', 'the answer holds no list "items"')
+          return {
+            items,
+            total: typeof body.total === 'number' ? body.total : undefined,
+            features: readFeatures(response),
+          }
+        })
+      }),
 
     async *watch(resourceType, query, signal) {
       const path = `${collectionPath(resourceType)}${formatQuery({ ...query, watch: 'true' })}`

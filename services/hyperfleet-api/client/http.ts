@@ -44,8 +44,8 @@ export interface Http {
   close(): Promise<void>
 }
 
-/** No honest page of 100 resources is larger. */
-export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+/** A page has documents of 16 MiB at most (API-173), and a little around them. */
+export const MAX_RESPONSE_BYTES = 17 * 1024 * 1024
 /** Of an API's own words that an error repeats. */
 const MAX_DETAIL_CHARS = 300
 

@@ -5,6 +5,7 @@ import type { PageRow } from '../storage/page-row.ts'
 import type { PageText } from '../storage/page-text.ts'
 import { readPage } from '../storage/portions.ts'
 import type { Room } from '../storage/room.ts'
+import { refuseLargePage } from './page-bytes.ts'
 import type { OperationResponse } from './operation.ts'
 
 export interface PageResponse<Key extends string | number> {
@@ -50,7 +51,7 @@ const joinBytes = (parts: readonly (string | Buffer)[]): Buffer => {
   return bytes
 }
 
-/** The page of a list; one with long documents is written piece by piece, so that memory is bounded (API-96). */
+/** The page of a list; one with long documents is written piece by piece, so that memory is bounded (API-96). @throws Problem pageTooLarge */
 export const answerPage = <Key extends string | number>({
   rows,
   page,
@@ -64,6 +65,7 @@ export const answerPage = <Key extends string | number>({
     const items = rows.map((row) => format(row.document ?? '', row))
     return { status: 200, headers, json: joinItems(items, page, total) }
   }
+  refuseLargePage(rows.map(({ bytes }) => bytes))
   const readFormatted = async (keys: readonly Key[]): Promise<ReadonlyMap<Key, string>> => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     const found = await readLong(keys)

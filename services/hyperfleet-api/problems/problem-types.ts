@@ -123,6 +123,14 @@ export const PROBLEMS = {
     when: 'adapters report more about one resource than is kept: 2 MiB of characters, or reports of 100 adapters',
     remedy: 'report less in `data`, or retire adapters that report no more (`DELETE …/statuses/{adapter}`)',
   },
+  pageTooLarge: {
+    code: 'HYPERFLEET-LMT-007',
+    status: 413,
+    slug: 'page-too-large',
+    title: 'Page Too Large',
+    when: 'the records of a page have more than 16 MiB together',
+    remedy: 'ask for pages of the `size` that `errors` names',
+  },
   unknownPath: {
     code: 'HYPERFLEET-NTF-000',
     status: 404,

@@ -98,11 +98,11 @@ test('attack: several readers at once ask for pages of the largest records, and 
     select 'modified', one.id, one.kind, '{}', '{}', one.document, one.created_time
     from (select * from resources limit 1) one, generate_series(1, ${CHANGES})`
   await ground.client.query(changed)
-  for (const path of ['/clusters?size=100', '/archive/clusters?size=100'])
+  for (const path of ['/clusters?size=10', '/archive/clusters?size=10'])
     await inParallel(upTo(READERS), READERS, async () => {
       const response = await fetch(`${ground.server.url}/api/hyperfleet/v1${path}`)
       const { items, size, total } = (await response.json()) as { items: unknown[]; size: number; total: number }
-      expect([response.status, items.length, size, total]).toEqual([200, LARGE, LARGE, LARGE])
+      expect([response.status, items.length, size, total]).toEqual([200, 10, 10, LARGE])
     })
   // It has handed out the changes.
   const { rows } = await ground.client.query<{ newest: number }>(

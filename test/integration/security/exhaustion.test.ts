@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
+import { systemClock } from '#operator/model/clock.ts'
+import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { heldBytes, openConnection } from '../hyperfleet-api/connections.ts'
 import { bearer, testIssuer } from '../hyperfleet-api/issuer.ts'
 import { openWatch, serve, type TestApi } from '../hyperfleet-api/support.ts'
@@ -121,3 +123,26 @@ test('a small request that is wrong in several places is told all of them', asyn
   const { body } = await api.call('PUT', '/clusters/none/statuses', { conditions: [{ type: '' }, { status: 'Maybe' }] })
   expect(body.errors.length).toBeGreaterThan(4)
 })
+
+/** So many are more than a page may have; a hundred would take ten seconds to make. */
+const LARGE = 28
+
+// API-173
+test('attack: a page of records of a megabyte each is asked for: it is refused with the size that fits, and clients of ours take it in parts', async () => {
+  const api = await serve()
+  const spec = { filler: 'x'.repeat(MIB - 1_000) }
+  const create = async (n: number) =>
+    expect((await api.call('POST', '/clusters', { name: `large-${n}`, spec })).status).toBe(201)
+  for (let n = 0; n < LARGE; n += 4) await Promise.all([n, n + 1, n + 2, n + 3].map(create))
+  const refused = await api.call('GET', '/clusters?size=100')
+  expect([refused.status, refused.body.code]).toEqual([413, 'HYPERFLEET-LMT-007'])
+  expect(refused.body.errors).toEqual([{ field: 'size', message: 'must be at most 15 for these records' }])
+  const { body } = await api.call('GET', '/clusters?size=15&fields=id')
+  expect([body.items.length, body.total]).toEqual([15, LARGE])
+  // As a Sentinel asks.
+  const client = createHyperFleetClient({ url: api.url, timeout: 60_000, userAgent: 'test', clock: systemClock })
+  const query = { size: '100', fields: 'id,name', after: '' }
+  const { items } = await client.list('clusters', query, new AbortController().signal)
+  expect(new Set(items.map((item) => (item as { readonly name: string }).name)).size).toBe(LARGE)
+  await client.close()
+}, 120_000)

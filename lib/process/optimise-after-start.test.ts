@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { expect, test, vi } from 'vitest'
-import { optimiseUnderLoad } from './optimise-under-load.ts'
+import { optimiseAfterStart } from './optimise-after-start.ts'
 
 setFlagsFromString('--allow-natives-syntax')
 const statusOf = new Function('of', 'return %GetOptimizationStatus(of)') as (of: unknown) => number
@@ -22,32 +22,17 @@ const isOptimised = (limit: number): boolean => {
   return false
 }
 
-test('RUNTIME-82 V8 optimises from the first load on: neither before, nor for a start or a short burst', () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  let used = 0
-  vi.spyOn(process, 'cpuUsage').mockImplementation(() => ({ user: used * 1000, system: 0 }))
-  const seconds = (...milliseconds: readonly number[]) => {
-    for (const each of milliseconds) {
-      used += each
-      vi.advanceTimersByTime(1000)
-    }
-  }
+test('RUNTIME-82 V8 optimises nothing until the start is over, and then as ever', () => {
+  vi.useFakeTimers()
   try {
     expect(isOptimised(20_000)).toBe(true)
-    optimiseUnderLoad()
-    seconds(900, 900, 900, 10, 240, 240, 600, 100)
+    optimiseAfterStart(3000)
     expect(isOptimised(500)).toBe(false)
-    seconds(300, 300)
-    expect(isOptimised(20_000)).toBe(true)
-    expect(vi.getTimerCount()).toBe(0)
-    // A load from the start on is one all the same.
-    optimiseUnderLoad()
-    seconds(900, 900, 900)
+    vi.advanceTimersByTime(2999)
     expect(isOptimised(500)).toBe(false)
-    seconds(900)
+    vi.advanceTimersByTime(1)
     expect(isOptimised(20_000)).toBe(true)
   } finally {
-    vi.restoreAllMocks()
     vi.useRealTimers()
   }
 })
