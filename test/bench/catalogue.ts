@@ -4,6 +4,7 @@ import { apiClaims } from './api/claims.ts'
 import { apiGaps } from './api/gaps.ts'
 import { apiGrowth } from './api/growth.ts'
 import { clusters } from './clusters/clusters.ts'
+import { clustersHosted } from './clusters/hosted.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
 import { fleetSigning } from './fleet/signing.ts'
@@ -40,6 +41,7 @@ export const catalogue: readonly Bench[] = [
   apiGaps,
   pool,
   clusters,
+  clustersHosted,
   fleet,
   fleetSigning,
   scaleApi,

@@ -1,10 +1,11 @@
-/** A pool of real clusters of the provider `local`: filled, claimed from, put to sleep, removed. */
+/** A pool of real clusters of a provider: filled, claimed from, put to sleep, removed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { adminKubeconfigName } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { Secret } from '#apis/kubernetes.ts'
+import { KUBERNETES_VERSION } from '#hack/controlplane/binaries.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
 import { namespacesOf } from '#test/integration/providers/world.ts'
 import { type ApiServer, StatusError } from '../load/client.ts'
@@ -49,8 +50,18 @@ export const removeLab = async (server: ApiServer): Promise<void> => {
   await until('the end of the pool lab', async () => ((await read(server, LAB)) === undefined ? true : undefined))
 }
 
+interface Provider {
+  readonly label: string
+  /** Which release: a name. */
+  readonly imageSet: string
+}
+
+const LOCAL: Provider = { label: 'local', imageSet: 'kubernetes-v1.36' }
+/** Of the node's own release, whose images it has. */
+export const HOSTED: Provider = { label: 'hosted', imageSet: `kubernetes-${KUBERNETES_VERSION}` }
+
 /** Milliseconds from the creation of a pool of so many clusters until all of them run. */
-export const fill = async (server: ApiServer, size: number): Promise<number> => {
+export const fill = async (server: ApiServer, size: number, provider = LOCAL): Promise<number> => {
   const began = performance.now()
   await server.request('POST', pathOf(ClusterPool, { namespace: NAMESPACE }), {
     apiVersion: apiVersionOf(ClusterPool),
@@ -61,8 +72,8 @@ export const fill = async (server: ApiServer, size: number): Promise<number> => 
       runningCount: size,
       baseDomain: 'example.com',
       platform: { none: {} },
-      imageSetRef: { name: 'kubernetes-v1.36' },
-      labels: { provider: 'local' },
+      imageSetRef: { name: provider.imageSet },
+      labels: { provider: provider.label },
     },
   })
   await untilReady(server, size)
@@ -98,7 +109,28 @@ export const hibernate = async (server: ApiServer): Promise<void> => {
 /** Milliseconds from the creation of a claim until its kubeconfig lists the namespaces of its cluster; the claim is deleted again. */
 export const claim = async (server: ApiServer, name: string): Promise<number> => {
   const began = performance.now()
-  const path = pathOf(ClusterClaim, { namespace: NAMESPACE, name })
+  const secret = await kubeconfigOfNew(server, name)
+  const names = await namespacesOf(secret.data?.kubeconfig ?? '')
+  if (!names.includes('kube-system')) throw new Error(`the cluster of the claim ${name} has no namespace kube-system`)
+  const took = performance.now() - began
+  await server.request('DELETE', claimPath(name))
+  return took
+}
+
+/** The same until it names a Secret, where its API server is reached by pods alone. */
+export const claimUntilRunning = async (server: ApiServer, name: string): Promise<number> => {
+  const began = performance.now()
+  await kubeconfigOfNew(server, name)
+  const took = performance.now() - began
+  await server.request('DELETE', claimPath(name))
+  return took
+}
+
+const claimPath = (name: string): string => pathOf(ClusterClaim, { namespace: NAMESPACE, name })
+
+/** Makes a claim. @returns the Secret with the kubeconfig of its cluster */
+const kubeconfigOfNew = async (server: ApiServer, name: string): Promise<Secret> => {
+  const path = claimPath(name)
   await server.request('POST', pathOf(ClusterClaim, { namespace: NAMESPACE }), {
     apiVersion: apiVersionOf(ClusterClaim),
     kind: ClusterClaim.kind,
@@ -125,12 +157,7 @@ export const claim = async (server: ApiServer, name: string): Promise<number> =>
       ),
     POLL_MS,
   )
-  const secret = (await server.request('GET', pathOf(Secret, { namespace: cluster, name: secretName }))) as Secret
-  const names = await namespacesOf(secret.data?.kubeconfig ?? '')
-  if (!names.includes('kube-system')) throw new Error(`the cluster ${cluster} has no namespace kube-system`)
-  const took = performance.now() - began
-  await server.request('DELETE', path)
-  return took
+  return (await server.request('GET', pathOf(Secret, { namespace: cluster, name: secretName }))) as Secret
 }
 
 export const remove = async (server: ApiServer): Promise<void> => {

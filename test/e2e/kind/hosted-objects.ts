@@ -23,10 +23,15 @@ export interface Pod {
 }
 
 export interface ClusterDeployment {
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string }
   readonly status?: {
     readonly powerState?: string
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly message?: string
+      readonly lastTransitionTime?: string
+    }[]
   }
 }
 

@@ -157,16 +157,16 @@ const clientPod = (kubeconfig: string): readonly object[] => [
   },
 ]
 
-/** What pools and their clusters need, and the provider, whose adapter each cluster requires. */
+/** What pools, their clusters and the fleet need, and the provider, whose adapter each cluster requires. */
 const installSuite = async (nodes: KindNodes): Promise<void> => {
   const kinds = await readFile(join(CHECKOUT, 'kustomize/overlays/stage/kinds.yaml'), 'utf8')
   const parts = {
-    resources: ['base', 'adapter', 'pools', 'shards/default', 'providers/hosted'],
+    resources: ['base', 'adapter', 'pools', 'shards/default', 'fleet', 'clusterdevices', 'providers/hosted'],
     components: ['components/kinds'],
   }
   const more = {
     configMapGenerator: [{ name: 'hyperfleet-kinds', namespace: NAMESPACE, files: ['kinds.yaml'] }],
-    replicas: [{ name: 'hyperfleet-adapter', count: 1 }],
+    replicas: ['hyperfleet-adapter', 'fleet-operator'].map((name) => ({ name, count: 1 })),
   }
   // The first are those of clusters.
   await applySuite(nodes, parts, more, {

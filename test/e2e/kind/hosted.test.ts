@@ -1,4 +1,7 @@
 /** The provider `hosted` where pods run: a pool of control planes, of which one is claimed, used, put to sleep, upgraded and released. */
+
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KUBERNETES_VERSION, NEXT_KUBERNETES } from '#hack/controlplane/binaries.ts'
@@ -26,8 +29,11 @@ vi.setConfig({ testTimeout: 360_000 })
 
 interface PoolManifest {
   readonly kind: string
-  readonly spec: object
+  readonly spec: { readonly labels?: object }
 }
+
+/** By then Kubernetes tries a pod that a quota refuses once in more than a minute: after twice as long each time. */
+const REFUSED_MS = 100_000
 
 const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
 
@@ -35,6 +41,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
   let world: HostedWorld
   /** The claimed one: it has the name of its namespace. */
   let name: string
+  /** Of all clusters: each has a namespace of its name. */
+  let namespaces: readonly string[]
 
   /** What this machine took: said at the end, judged by nothing. */
   const figures: string[] = []
@@ -66,14 +74,34 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
 
   const kubectl = (...args: readonly string[]) => world.cluster.kubectl(...args)
   const HIVE = '/apis/hive.openshift.io/v1'
-  const deployment = () =>
-    world.cluster.rest<ClusterDeployment>('GET', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`)
+  const deployment = (of = name) =>
+    world.cluster.rest<ClusterDeployment>('GET', `${HIVE}/namespaces/${of}/clusterdeployments/${of}`)
+  const condition = async (of: string, type: string) =>
+    (await deployment(of)).status?.conditions?.find((one) => one.type === type)
   const change = (spec: object) =>
     world.cluster.rest('PATCH', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`, { spec })
   const podsOf = async (namespace: string): Promise<readonly Pod[]> => {
     const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=hosted-cluster`
     return (await world.cluster.rest<List<Pod>>('GET', path)).items
   }
+  const clusterNamespaces = async (): Promise<readonly string[]> => {
+    const where = '--output=jsonpath={.items[*].metadata.namespace}'
+    return (await kubectl('get', 'clusterdeployments', '--all-namespaces', where)).split(' ')
+  }
+  /** How much memory the pods of a cluster may ask for: its Job needs 64Mi, its control plane 320. */
+  const limitMemory = (of: string, memory: '100Mi' | '1Gi') => {
+    const metadata = { name: 'full', namespace: of }
+    return world.apply([
+      { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { 'requests.memory': memory } } },
+    ])
+  }
+  /** A quota takes the place of the cluster's pod, which is gone. */
+  const refusePod = async (of: string): Promise<void> => {
+    await limitMemory(of, '100Mi')
+    await kubectl('delete', 'pod', `${of}-control-plane-0`, `--namespace=${of}`, '--timeout=120s')
+  }
+  const POOL = `${HIVE}/namespaces/${NAMESPACE}/clusterpools/hosted`
+  const changePool = (spec: object) => world.cluster.rest('PATCH', POOL, { spec })
   const containersOf = ({ status }: Pod) => [...status.initContainerStatuses, ...status.containerStatuses]
   const untilPower = (state: string) =>
     vi.waitFor(async () => expect((await deployment()).status?.powerState).toBe(state), PATIENCE)
@@ -82,16 +110,19 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     const delivered = loadAll(await kubectl('kustomize', 'kustomize/providers/hosted/pool')) as PoolManifest[]
     const sizes = { size: SIZE, maxSize: SIZE, runningCount: SIZE }
     await world.apply(
-      delivered.map((one) => (one.kind === 'ClusterPool' ? { ...one, spec: { ...one.spec, ...sizes } } : one)),
+      delivered.map((one) => {
+        if (one.kind !== 'ClusterPool') return one
+        // While they run they are devices of the fleet.
+        const labels = { ...one.spec.labels, 'fleet.nationtech.io/device': 'true' }
+        return { ...one, spec: { ...one.spec, ...sizes, labels } }
+      }),
     )
     const ready = `--for=jsonpath={.status.ready}=${SIZE}`
     await measure('filled', async () => {
       await kubectl('wait', 'clusterpool/hosted', `--namespace=${NAMESPACE}`, ready, '--timeout=300s')
     })
     await sayMemory('when filled')
-    const namespaces = (
-      await kubectl('get', 'clusterdeployments', '--all-namespaces', '--output=jsonpath={.items[*].metadata.namespace}')
-    ).split(' ')
+    namespaces = await clusterNamespaces()
     expect(new Set(namespaces).size).toBe(SIZE)
     for (const namespace of namespaces) {
       const [pod, ...others] = await podsOf(namespace)
@@ -137,6 +168,38 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     ])
     await world.asClient('kubectl create configmap kept --from-literal=by=me')
   })
+
+  /** A cluster that is to wake up, and is refused its pod from here on. */
+  let full: string
+  let fullSince: number
+
+  test('one that stands by falls asleep, and wakes up without room for its pod', async () => {
+    await changePool({ runningCount: SIZE - 2 })
+    full = await vi.waitFor(async () => {
+      const all = await Promise.all(namespaces.map((one) => deployment(one)))
+      const asleep = all.find(({ status }) => status?.powerState === 'Hibernating')
+      return asleep?.metadata.name ?? expect.fail('none sleeps yet')
+    }, PATIENCE)
+    await limitMemory(full, '100Mi')
+    await changePool({ runningCount: SIZE })
+    await vi.waitFor(async () => expect(await refusals()).toContain('exceeded quota: full'), PATIENCE)
+    fullSince = performance.now()
+  })
+
+  const refusals = () =>
+    kubectl('get', 'events', `--namespace=${full}`, '--field-selector=reason=FailedCreate', '--output=json')
+
+  test('CLUSTER-93: what the fleet rolls out to the clusters of its pool is in it', async () => {
+    const [team] = loadAll(await readFile('kustomize/providers/local/pool/team.yaml', 'utf8')) as { spec: object }[]
+    const targetSelector = { matchLabels: { 'fleet.nationtech.io/cluster-pool': 'hosted' } }
+    const spec = { ...team?.spec, targetSelector }
+    await world.apply([{ ...team, metadata: { name: 'team', namespace: NAMESPACE }, spec }])
+    await measure('what the fleet rolls out is there', async () => {
+      await vi.waitFor(async () => expect(await welcome()).toBe('the fleet'), PATIENCE)
+    })
+  })
+
+  const welcome = () => world.asClient("kubectl get configmap welcome -n team --output='jsonpath={.data.from}'")
 
   test('CLUSTER-80: the customization of its pool is in it: the first address of the network of Services is that of the Service kubernetes', async () => {
     const address = await world.asClient("kubectl get service kubernetes --output='jsonpath={.spec.clusterIP}'")
@@ -240,6 +303,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
       await untilPower('Running')
     })
     expect(await kept()).toBe('me')
+    expect(await welcome()).toBe('the fleet')
   })
 
   test('CLUSTER-51: an image set that names no release is told by the ClusterDeployment, and the cluster goes on', async () => {
@@ -283,6 +347,42 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     }
   }
 
+  test('CLUSTER-92: a quota that has refused a pod for long is used within a minute once it is raised', async () => {
+    await delay(Math.max(0, REFUSED_MS - (performance.now() - fullSince)))
+    expect(await podsOf(full)).toEqual([])
+    await measure('a raised quota used', async () => {
+      await limitMemory(full, '1Gi')
+      await vi.waitFor(async () => expect(await podsOf(full)).toHaveLength(1), { timeout: 60_000, interval: 500 })
+    })
+    await vi.waitFor(async () => expect(await condition(full, 'Ready')).toMatchObject({ status: 'True' }), PATIENCE)
+  })
+
+  test.runIf(isDeep)(
+    'CLUSTER-91: one that has died is replaced while it stands by; claimed, it is Unreachable since then and stays, with its data',
+    { timeout: 1_200_000 },
+    async () => {
+      const long = { timeout: 600_000, interval: 1_000 }
+      await changePool({ unreachableDeadline: '2m' })
+      await vi.waitFor(
+        async () => expect(await condition(full, 'Unreachable')).toMatchObject({ status: 'False' }),
+        long,
+      )
+      await refusePod(name)
+      await refusePod(full)
+      await vi.waitFor(async () => expect(await clusterNamespaces()).not.toContain(full), long)
+      await vi.waitFor(async () => expect(await clusterNamespaces()).toHaveLength(SIZE), long)
+      const said = await condition(name, 'Unreachable')
+      expect(said).toMatchObject({ status: 'True', lastTransitionTime: expect.any(String) })
+      expect((await deployment()).metadata.deletionTimestamp).toBeUndefined()
+      await limitMemory(name, '1Gi')
+      await vi.waitFor(
+        async () => expect(await condition(name, 'Unreachable')).toMatchObject({ status: 'False' }),
+        long,
+      )
+      expect(await kept()).toBe('me')
+    },
+  )
+
   test('no container was ever ended for want of memory, or began again', async () => {
     await sayMemory('at the end')
     const { items } = await world.cluster.rest<List<Pod>>('GET', '/api/v1/pods?labelSelector=hosted-cluster')
@@ -300,7 +400,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     await expect.poll(() => find('namespace', name, '--ignore-not-found'), PATIENCE).toBe('')
     await kubectl('delete', 'clusterpool', 'hosted', `--namespace=${NAMESPACE}`, '--wait=false')
     const left = async () =>
-      `${await find('clusterdeployments,adapterinventories', '--all-namespaces')}${await find('namespaces', '--selector=hive.openshift.io/clusterpool-uid')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
+      `${await find('clusterdeployments,adapterinventories,fleetdev', '--all-namespaces')}${await find('namespaces', '--selector=hive.openshift.io/clusterpool-uid')}${await find(ofTask, '--all-namespaces', '--selector=muster.dev/adapter')}${await find('pods', '--all-namespaces', '--selector=hosted-cluster')}`
     await expect.poll(left, PATIENCE).toBe('')
     const volumes = async () =>
       (await kubectl('get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.claimRef.namespace}')).split(' ')

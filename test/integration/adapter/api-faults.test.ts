@@ -1,7 +1,7 @@
 /** The HyperFleet API fails at each thing that a run asks of it, for longer than a request is tried: what was asked for is done in the end. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
-import { toMilliseconds } from '#operator/model/duration.ts'
+import { parseDuration } from '#operator/model/duration.ts'
 import { type ApiFate, type ApiFront, type ApiRequest, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
@@ -195,7 +195,7 @@ test('ADAPTER-22: what could not be reported runs again once reports are taken: 
 
 /** Not one that keeps a claim for longer, which is for more seconds. */
 const isGiveBack = ({ method, body }: ApiRequest) =>
-  method === 'PATCH' && toMilliseconds(/"visibility":"([^"]+)"/.exec(body)?.[1] ?? '1m') <= 6_000
+  method === 'PATCH' && parseDuration(/"visibility":"([^"]+)"/.exec(body)?.[1] ?? '1m') <= 6_000
 
 test('a resource that the API does not know any more: the run ends in peace, and nothing is said', async () => {
   const { id } = await world.create('unknown')

@@ -7,7 +7,7 @@ import { parsePage } from './page.ts'
 import { runPage } from './shell.ts'
 
 /** A page of one block of commands. @param before its comment @param after its output */
-const run = (commands: string, before = '', after = ''): Promise<void> =>
+const run = (commands: string, before = '', after = ''): Promise<unknown> =>
   runPage(parsePage('docs/a.md', `${before}\n\`\`\`sh\n${commands}\n\`\`\`\n${after}`), { programs: [], printed: {} })
 
 test('blocks share a shell, and what they start ends with them', async () => {

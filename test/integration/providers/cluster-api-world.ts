@@ -11,7 +11,7 @@ export const clusterApiWorld = async (): Promise<ClusterApiWorld> => {
   await using stack = new AsyncDisposableStack()
   const plane = stack.use(await startControlPlane())
   const clusterApi = stack.use(await startClusterApi(plane))
-  const world = stack.use(await wholeWorld({ plane, adapter: 'cluster-api', accountsApart: true }))
+  const world = stack.use(await wholeWorld({ plane, adapter: 'cluster-api', accountsApart: true, backoffReady: '5s' }))
   await world.startManagers()
   const own = stack.move()
   return { ...world, clusterApi, [Symbol.asyncDispose]: () => own.disposeAsync() }

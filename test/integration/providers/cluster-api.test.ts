@@ -1,9 +1,11 @@
 /** The provider `cluster-api`, kustomize/providers/cluster-api, as it is delivered, with Cluster API's own managers: from a pool to a kubeconfig that answers, and back. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { load } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clusterApiMissing } from '#hack/cluster-api/missing.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { certificateFor } from '#test/harness/certificates.ts'
 import { type ClusterApiWorld, clusterApiWorld } from './cluster-api-world.ts'
 import { namespacesOf, PATIENCE } from './world.ts'
 
@@ -159,6 +161,36 @@ spec: {clusterPoolName: cluster-api}
     await change({ provisioning: { imageSetRef: { name: 'kubernetes-v1.36.4' } } })
     await untilReady()
   })
+
+  test('CLUSTER-87: a kubeconfig that Cluster API has renewed comes to the admin kubeconfig with the next pulse, and works', async () => {
+    const own = `/api/v1/namespaces/${name}/secrets/${name}-kubeconfig`
+    const former = await secretOf()
+    const { cert, key } = await certificateFor('kubernetes-admin')
+    // Cluster API renews what ends within half a year, as this one does, when it looks at the control plane.
+    const ending = {
+      ...(load(Buffer.from(former, 'base64').toString()) as object),
+      users: [
+        {
+          name: `${name}-admin`,
+          user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) },
+        },
+      ],
+    }
+    await world.plane.rest('PATCH', own, { data: { value: base64(JSON.stringify(ending)) } })
+    const [controlPlane] = await names(`${CONTROL_PLANES}/namespaces/${name}/kubeadmcontrolplanes`)
+    await world.plane.rest('PATCH', `${CONTROL_PLANES}/namespaces/${name}/kubeadmcontrolplanes/${controlPlane}`, {
+      metadata: { annotations: { looked: 'at' } },
+    })
+    const renewed = await vi.waitFor(async () => {
+      const { value } = (await get<{ data: { value: string } }>(own)).data
+      expect([former, base64(JSON.stringify(ending))]).not.toContain(value)
+      return value
+    }, PATIENCE)
+    await vi.waitFor(async () => expect(await secretOf()).toBe(renewed), PATIENCE)
+    expect(await namespacesOf(renewed)).toContain('kube-system')
+  })
+
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
   /** All that its conditions say. */
   const told = async (of: string): Promise<string> => {

@@ -211,6 +211,22 @@ test('CLUSTER-26: another image set is another release, which is there when the 
   expect(await kept()).toEqual({ by: 'the test' })
 })
 
+test('CLUSTER-92: while a quota refuses its pod, its StatefulSet is changed every half a minute, which has Kubernetes try it again', async () => {
+  const quotas = `/api/v1/namespaces/${world.namespace}/resourcequotas`
+  await world.plane.rest('POST', quotas, { metadata: { name: 'full' }, spec: { hard: { pods: '0' } } })
+  const [pod] = await controlPlanes()
+  await world.plane.rest('DELETE', `/api/v1/namespaces/${world.namespace}/pods/${pod?.metadata.name}`)
+  const awaited = async () => {
+    const found = await objects(`/apis/apps/v1/namespaces/NS/statefulsets/${name}-control-plane`)
+    return found?.metadata.annotations?.['muster.dev/pod-awaited']
+  }
+  await world.pulsedUntil(first.id, async () => expect(await awaited()).toMatch(/^[0-9]+$/))
+  expect(await controlPlanes()).toEqual([])
+  await world.plane.rest('DELETE', `${quotas}/full`)
+  await world.pulsedUntil(first.id, async () => expect(await controlPlanes()).toHaveLength(1))
+  await world.pulsedUntil(first.id, async () => expect(await awaited()).toBeUndefined())
+})
+
 /** What there is of the cluster, by the name that its task has for it. */
 const made = (): Readonly<Record<string, string>> => ({
   pki: `/api/v1/namespaces/NS/secrets/${name}-pki`,
