@@ -74,5 +74,5 @@ export const startAgents = async (
     ),
   )
   run.undo('Stopping the agents', async () => void (await Promise.all(agents.map((agent) => agent.stop()))))
-  agents.forEach(run.watch)
+  for (const agent of agents) run.watch(agent)
 }
