@@ -38,7 +38,8 @@ const connectTo = async ({ url, credentials, ca }: Omit<NatsAccess, 'name'>): Pr
     return await connect({ ...how, name: 'muster adapter dead-letters', reconnect: false })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new LookFailure(`--nats-url: the server does not let us in: ${why}`, { cause: error })
+    // Without the user and the password, which may stand before it.
+    throw new LookFailure(`--nats-url: the server ${new URL(url).host} does not let us in: ${why}`, { cause: error })
   }
 }
 
