@@ -3,10 +3,10 @@ import { listDeadLetters, replayDeadLetter, type StoredDeadLetter } from '#contr
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { serverOf } from '#lib/nats/url.ts'
-import { Failure, UsageError } from '../failure.ts'
+import { Failure, LookFailure, UsageError } from '../failure.ts'
 import type { DeadLettersOptions } from './command.ts'
 
-/** Lists the dead letters of tasks that take events from NATS, or replays one. @throws Failure, UsageError */
+/** Lists the dead letters of tasks that take events from NATS, or replays one. @throws LookFailure, Failure, UsageError */
 export const runDeadLetters = async ({
   natsUrl,
   natsCredentials,
@@ -38,7 +38,8 @@ const connectTo = async ({ url, credentials, ca }: Omit<NatsAccess, 'name'>): Pr
     return await connect({ ...how, name: 'muster adapter dead-letters', reconnect: false })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Failure(`--nats-url: the server does not let us in: ${why}`, { cause: error })
+    // Without the user and the password, which may stand before it.
+    throw new LookFailure(`--nats-url: the server ${new URL(url).host} does not let us in: ${why}`, { cause: error })
   }
 }
 

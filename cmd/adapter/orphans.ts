@@ -5,7 +5,7 @@ import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import type { UnclearObject } from '#controllers/adapter/inventory/orphaned-objects.ts'
 import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
 import { systemClock } from '#operator/index.ts'
-import { Failure } from '../failure.ts'
+import { Failure, LookFailure } from '../failure.ts'
 import { withApiServer } from '../with-api-server.ts'
 import type { OrphansOptions } from './command.ts'
 
@@ -45,7 +45,7 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
       failIfUnclear(unclear)
     })
   } catch (error) {
-    if (error instanceof RequestError) throw new Failure(`--hyperfleet-api-url: ${error.message}`, { cause: error })
+    if (error instanceof RequestError) throw new LookFailure(`--hyperfleet-api-url: ${error.message}`, { cause: error })
     throw error
   } finally {
     await connection?.close()

@@ -134,7 +134,7 @@ test('CLUSTER-17: one whose cluster another Kubernetes cluster registered is hel
   expect((await manager.pass(object)).events, 'said once').toEqual([])
 })
 
-test.each([
+test.each<[string, ClusterDeployment, ...Cluster[]]>([
   ['its cluster is gone', aDeployment(), aCluster(KUBERNETES, 'one')],
   ['it never had a cluster', aDeployment({}, {})],
   ['its cluster is preserved', aDeployment({ preserveOnDelete: true })],

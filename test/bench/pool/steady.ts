@@ -31,7 +31,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
   const readNow = () =>
     readPoolObjects(
       pool,
-      { missing: [], template: undefined, secrets: [], readAt: NOW.getTime() },
+      { missing: [], imageSet: 'NotServed', template: undefined, secrets: [], readAt: NOW.getTime() },
       {
         api: unusedApi,
         indexes,

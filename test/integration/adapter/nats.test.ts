@@ -85,7 +85,7 @@ test('the user in the URL is let in, to list what was kept and to take events; o
   const run = (url: string) => muster(['adapter', 'dead-letters', `--nats-url=${url}`])
   expect(await run(urlFor('s3cret'))).toMatchObject({ code: 0, output: 'no dead letters' })
   const refused = await run(urlFor('wr0ng'))
-  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('does not let us in') })
+  expect(refused).toMatchObject({ code: 3, output: expect.stringContaining('does not let us in') })
   expect(refused.output).not.toContain('wr0ng')
 
   const inside = await connect({ servers: guarded.url, user: 'muster', pass: 's3cret' })

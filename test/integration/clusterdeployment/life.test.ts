@@ -384,7 +384,10 @@ test('POOL-101: one that a finalizer of others holds says so once its cluster is
   await the.until('foreign-finalizer', 'Deprovisioning')
   await the.cleanUp(id)
   const held = await the.until('foreign-finalizer', 'HeldByFinalizer')
-  expect(held.metadata.finalizers).toEqual(['example.com/backup'])
+  // The status is written first, then its own finalizer is taken off.
+  await the.eventually(async () =>
+    expect((await the.get('foreign-finalizer'))?.metadata.finalizers).toEqual(['example.com/backup']),
+  )
   expect(findCondition(held.status?.conditions, 'Ready')?.message).toContain('its finalizer example.com/backup')
   await the.change('foreign-finalizer', { metadata: { finalizers: [] } })
   await gone('foreign-finalizer')

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { printKubeconfig } from '#cmd/claim/kubeconfig.ts'
-import { Failure } from '#cmd/failure.ts'
+import { Failure, LookFailure } from '#cmd/failure.ts'
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { DeepPartial } from '#operator/index.ts'
@@ -87,8 +87,8 @@ const refusal = async (name: string, namespace = pools): Promise<string> => {
     () => new Error('it was printed'),
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(Failure)
-  return (failure as Failure).message.replaceAll(/(claimed|claims)-[0-9a-f]{8}/g, '$1')
+  expect([Failure, LookFailure].some((kind) => failure instanceof kind)).toBe(true)
+  return (failure as Error).message.replaceAll(/(claimed|claims)-[0-9a-f]{8}/g, '$1')
 }
 
 beforeAll(async () => {
@@ -200,6 +200,11 @@ describe('CLAIM-11: a claim without a cluster', () => {
     )
     expect(await refusal('mine', 'default')).toContain('you may not read ClusterClaims in namespace default (')
     expect(await muster(['claim', 'kubeconfig', 'No_Name'])).toMatchObject({ code: 2 })
+  })
+
+  test('CLAIM-17: ends with 1, and where nothing could be looked at with 3', async () => {
+    expect(await ask('nothing')).toMatchObject({ code: 1 })
+    expect(await ask('mine', '--namespace=default')).toMatchObject({ code: 3 })
   })
 })
 

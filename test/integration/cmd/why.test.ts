@@ -54,6 +54,7 @@ test('what could not be looked at is no answer: code 3, of every command that lo
     ['fleet', 'drill', '--nats-url=nats://127.0.0.1:9', `--kubeconfig=${file}`],
     ['migrate', 'hive', '--dry-run', `--kubeconfig=${file}`],
     ['adapter', 'orphans', `--kubeconfig=${file}`],
+    ['adapter', 'dead-letters', '--nats-url=nats://127.0.0.1:9'],
   ]
   const endings = await Promise.all(nowhere.map((args) => muster(args)))
   expect(endings.map(({ code }, at) => [nowhere[at]?.slice(0, 2).join(' '), code])).toEqual(

@@ -41,7 +41,7 @@ const said = (text: string): ReadonlyMap<string, string> => {
   const rows = [...text.matchAll(/^\| ([^|]+) \| (\d+ MiB)([^|]*) \|/gm)]
   return new Map(
     rows.flatMap(([, names = '', limit = '', more = '']) => {
-      if (names !== 'NATS') return [...names.split(', ')].map((name) => [name.replaceAll('`', ''), limit] as const)
+      if (names !== 'NATS') return names.split(', ').map((name) => [name.replaceAll('`', ''), limit] as const)
       const beside = /and (\d+ MiB) for `muster nats`/.exec(more)?.[1] ?? ''
       return [['nats/nats', limit] as const, ['nats/users', beside] as const]
     }),

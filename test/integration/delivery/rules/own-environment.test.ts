@@ -35,6 +35,7 @@ const configurationAfter = async (...sections: readonly (readonly [typeof DECLAR
 const build = async (folder: string): Promise<readonly Manifest[]> =>
   loadAll((await kubectl('kustomize', folder)).stdout) as Manifest[]
 
+// Journey 1
 describe.each([
   ['callers and a database alone', ['5. An overlay of your own']],
   ['devices from elsewhere as well', ['5. An overlay of your own', '6. Devices from elsewhere']],
@@ -66,6 +67,7 @@ const pointsAtSamples = async (kustomize: string): Promise<readonly string[]> =>
   return found.flat()
 }
 
+// Journey 2
 describe('GITOPS-46: no environment but dev points at samples', () => {
   test('not those that are delivered', async () => {
     expect(await pointsAtSamples(join(REPOSITORY, 'kustomize'))).toEqual([])
