@@ -29,7 +29,7 @@ import { writeDesired } from './desired-writer.ts'
 import { createFleetView, type FleetViewInput } from './fleet-view.ts'
 import { Leader } from './leader/leader.ts'
 import type { Metrics } from './metrics.ts'
-import { followDeviceKeys, followSigningKeys } from './signing.ts'
+import { followKeys } from './signing.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
 import { type FleetStores, followNats } from './sources/nats.ts'
 import type { SourceListener } from './sources/source-listener.ts'
@@ -91,13 +91,12 @@ export class FleetOperator {
   readonly view: FleetView
 
   constructor(options: FleetOperatorOptions) {
-    const { api, clock, log } = options
+    const { api, clock, log, lease, ownLabels, deviceKeys } = options
     this.#options = options
     this.#state = new FleetState(options.signingKeys?.keys)
     this.#syncStates = initialSyncStates(clock.now())
     this.#wakeSignal = new WakeSignal(clock)
     this.#deployments = new DeploymentCache({ state: this.#state, api, clock, log })
-    const { lease, ownLabels, deviceKeys } = options
     this.#devices = new DeviceCache(this.#state, clock, `${lease.namespace}/${lease.name}`, ownLabels, deviceKeys)
     const shown: FleetViewInput = {
       state: this.#state,
@@ -168,13 +167,11 @@ export class FleetOperator {
     const { signal } = scope
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts(), devices: this.#devices })
-    const signing = { ...this.#options, state: this.#state, devices: this.#devices, wake: this.#wakeSignal }
     const parts = [
       this.#follow(signal),
       this.#writeLoop(signal, began),
       this.#notifyViewers(signal),
-      followSigningKeys(signing, signal),
-      followDeviceKeys(signing, signal),
+      followKeys({ ...this.#options, state: this.#state, devices: this.#devices, wake: this.#wakeSignal }, signal),
       this.#lead(events, signal),
     ]
     try {

@@ -9,9 +9,11 @@ import type { FleetState } from './state/fleet-state.ts'
 
 const REREAD_INTERVAL = '5s'
 
-export interface SigningOptions {
+interface KeyOptions {
   /** Undefined where nothing is signed. */
   readonly signingKeys: FleetKeyFile | undefined
+  /** Undefined where devices need sign nothing. */
+  readonly deviceKeys: DeviceKeyFolder | undefined
   readonly state: FleetState
   readonly devices: DeviceCache
   readonly wake: WakeSignal
@@ -20,45 +22,31 @@ export interface SigningOptions {
 }
 
 /** Until the signal aborts. */
-export const followSigningKeys = async (
-  { signingKeys: keys, state, devices, wake, clock, log }: SigningOptions,
-  signal: AbortSignal,
-): Promise<void> => {
-  if (keys === undefined) return
-  const tell = (problem: string) =>
-    log.warn('fleet: the keys that sign entries can’t be read, those that were read last go on', { problem })
+export const followKeys = async (options: KeyOptions, signal: AbortSignal): Promise<void> => {
+  const { signingKeys, deviceKeys, devices, wake, clock } = options
+  if (signingKeys === undefined && deviceKeys === undefined) return
   while (!signal.aborted) {
-    if (await keys.reread(tell)) {
-      state.useSigningKeys(keys.keys)
-      log.info('fleet: the keys that sign entries are others, every entry is signed by them', {
-        keys: state.signer.ids,
-      })
-      devices.markAllChanged()
-      wake.wake()
-    }
+    const hasOwn = signingKeys !== undefined && (await rereadOwn(signingKeys, options))
+    const changed = deviceKeys === undefined ? [] : await rereadDevices(deviceKeys, options)
+    if (hasOwn) devices.markAllChanged()
+    devices.keysChanged(changed)
+    if (hasOwn || changed.length > 0) wake.wake()
     await clock.sleep(REREAD_INTERVAL, signal)
   }
 }
 
-interface DeviceKeyOptions extends Pick<SigningOptions, 'devices' | 'wake' | 'clock' | 'log'> {
-  /** Undefined where devices need sign nothing. */
-  readonly deviceKeys: DeviceKeyFolder | undefined
+const rereadOwn = async (keys: FleetKeyFile, { state, log }: KeyOptions): Promise<boolean> => {
+  const hasOthers = await keys.reread((problem) =>
+    log.warn('fleet: the keys that sign entries can’t be read, those that were read last go on', { problem }),
+  )
+  if (hasOthers) {
+    state.useSigningKeys(keys.keys)
+    log.info('fleet: the keys that sign entries are others, every entry is signed by them', { keys: state.signer.ids })
+  }
+  return hasOthers
 }
 
-/** Until the signal aborts. */
-export const followDeviceKeys = async (
-  { deviceKeys: keys, devices, wake, clock, log }: DeviceKeyOptions,
-  signal: AbortSignal,
-): Promise<void> => {
-  if (keys === undefined) return
-  const tell = (problem: string) =>
-    log.warn('fleet: the public keys of devices can’t be read, those that were read last go on', { problem })
-  while (!signal.aborted) {
-    const changed = await keys.reread(tell)
-    if (changed.length > 0) {
-      devices.keysChanged(changed)
-      wake.wake()
-    }
-    await clock.sleep(REREAD_INTERVAL, signal)
-  }
-}
+const rereadDevices = (keys: DeviceKeyFolder, { log }: KeyOptions): Promise<readonly string[]> =>
+  keys.reread((problem) =>
+    log.warn('fleet: the public keys of devices can’t be read, those that were read last go on', { problem }),
+  )

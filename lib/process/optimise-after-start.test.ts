@@ -1,9 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
+import { runInThisContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
 import { optimiseAfterStart } from './optimise-after-start.ts'
 
 setFlagsFromString('--allow-natives-syntax')
-const statusOf = new Function('of', 'return %GetOptimizationStatus(of)') as (of: unknown) => number
+const statusOf = runInThisContext('(of) => %GetOptimizationStatus(of)') as (of: unknown) => number
 /** V8's kOptimized: Maglev or TurboFan made it. */
 const OPTIMISED = 1 << 4
 
@@ -11,7 +12,7 @@ let made = 0
 
 /** A function of its own each time (V8 knows the same source again), and whether V8 has optimised it by the time that it has run for so long. @param limit milliseconds */
 const isOptimised = (limit: number): boolean => {
-  const sum = new Function('n', `let s = ${made++}; for (let i = 0; i < n; i++) s += i % 7; return s`) as (
+  const sum = runInThisContext(`(n) => { let s = ${made++}; for (let i = 0; i < n; i++) s += i % 7; return s }`) as (
     n: number,
   ) => number
   const end = performance.now() + limit

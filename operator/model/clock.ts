@@ -12,7 +12,8 @@ export interface Clock {
 }
 
 /** Milliseconds for measuring spans: leases and liveness must not change when the machine's time is set. */
-export const monotonic = (clock: Pick<Clock, 'now' | 'monotonic'>): number => clock.monotonic?.() ?? clock.now().getTime()
+export const monotonic = (clock: Pick<Clock, 'now' | 'monotonic'>): number =>
+  clock.monotonic?.() ?? clock.now().getTime()
 
 export const systemClock: Clock = {
   now: () => new Date(),

@@ -63,6 +63,6 @@ export const readDeviceKey = (nkey: string): KeyObject | undefined => {
 }
 
 const decodeBase32 = (text: string): Buffer => {
-  const bits = [...text].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const bits = Array.from(text, (letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }

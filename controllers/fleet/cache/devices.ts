@@ -170,16 +170,7 @@ export class DeviceCache {
 
   /** How many of the devices that were looked at say something, by what is known of its writer; undefined where that is not asked for. FLEET-124. */
   countInfos() {
-    if (this.#keys === undefined) return undefined
-    const counts = { signed: 0, unsigned: 0, refused: 0 }
-    for (const name of this.#infos.names()) {
-      const verdict = this.#infos.knownVerdict(name, lastSignedOf(this.#objects.get(name)))
-      if (verdict === undefined) continue
-      if (!verdict.isTaken) counts.refused += 1
-      else if (verdict.condition?.status === 'True') counts.signed += 1
-      else counts.unsigned += 1
-    }
-    return counts
+    return this.#keys && this.#infos.counts((name) => lastSignedOf(this.#objects.get(name)))
   }
 
   /** How many entries they refuse, because no key that they know has signed them; undefined where nothing is signed. FLEET-105. */

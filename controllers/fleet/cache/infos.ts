@@ -73,9 +73,16 @@ export class InfoCache {
     return evaluateInfo({ signature: this.#signatureOf(device), last: newer(last, this.#newest.get(device)?.signed) })
   }
 
-  /** The same, as far as it was asked for before; undefined elsewhere. */
-  knownVerdict(device: string, last: SignedInfo | undefined): InfoVerdict | undefined {
-    return this.#signatures.has(device) ? this.verdict(device, last) : undefined
+  /** Of those that a verdict was asked for. @param lastOf what a Device remembers */
+  counts(lastOf: (device: string) => SignedInfo | undefined) {
+    const counts = { signed: 0, unsigned: 0, refused: 0 }
+    for (const device of this.#signatures.keys()) {
+      const { isTaken, condition } = this.verdict(device, lastOf(device)) ?? {}
+      if (isTaken === false) counts.refused += 1
+      else if (condition?.status === 'True') counts.signed += 1
+      else if (isTaken === true) counts.unsigned += 1
+    }
+    return counts
   }
 
   /** What is to be gone by: where another stands in its place, the newest that the device signed. @param last what the Device remembers */

@@ -12,16 +12,9 @@ import {
   readText,
 } from './http.ts'
 import { listInParts } from './list-in-parts.ts'
+import type { Query, ResourcePage } from './page.ts'
 
-/** One page of a list. */
-export interface ResourcePage {
-  /** Not checked yet: any of them may be malformed. */
-  readonly items: readonly unknown[]
-  /** How many match in all, where the API says. */
-  readonly total: number | undefined
-  /** What the API can do beyond the common dialect: `Muster-Features`. */
-  readonly features: ReadonlySet<string>
-}
+export type { Query, ResourcePage }
 
 /** One message of a watch stream: added, modified, deleted, bookmark or end. `object` is not checked yet. */
 export interface WatchMessage {
@@ -41,8 +34,6 @@ export interface PulseEvent {
   /** When the next pulse is meant to come, RFC 3339; only for an API that knows it. */
   readonly nextTime?: string
 }
-
-export type Query = Readonly<Record<string, string | undefined>>
 
 /** A resource as its maker writes it. */
 export interface ResourceDraft {
