@@ -11,7 +11,9 @@ let made = 0
 
 /** A function of its own each time (V8 knows the same source again), and whether V8 has optimised it by the time that it has run for so long. @param limit milliseconds */
 const isOptimised = (limit: number): boolean => {
-  const sum = new Function('n', `let s = ${made++}; for (let i = 0; i < n; i++) s += i % 7; return s`) as (n: number) => number
+  const sum = new Function('n', `let s = ${made++}; for (let i = 0; i < n; i++) s += i % 7; return s`) as (
+    n: number,
+  ) => number
   const end = performance.now() + limit
   while (performance.now() < end) {
     sum(1000)

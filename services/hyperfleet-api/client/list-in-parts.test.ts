@@ -20,22 +20,25 @@ const apiOf = (most: number) => {
   return { asked, list }
 }
 
-test.each([100, 60, 7, 1])('API-173 a page that is refused for its bytes comes in parts, where %i fit', async (most) => {
-  const { list } = apiOf(most)
-  for (const [page, start] of [
-    [undefined, 0],
-    ['2', 100],
-    ['3', 200],
-    ['4', 300],
-  ] as const) {
-    const found = await listInParts({ size: '100', page, labels: 'a=b' }, list)
-    expect(found).toMatchObject({ items: ALL.slice(start, start + 100), total: ALL.length })
-  }
-  for (const after of ['', '0149', '0229'])
-    expect((await listInParts({ size: '100', after }, list)).items).toEqual(
-      ALL.filter(({ id }) => id > after).slice(0, 100),
-    )
-})
+test.each([100, 60, 7, 1])(
+  'API-173 a page that is refused for its bytes comes in parts, where %i fit',
+  async (most) => {
+    const { list } = apiOf(most)
+    for (const [page, start] of [
+      [undefined, 0],
+      ['2', 100],
+      ['3', 200],
+      ['4', 300],
+    ] as const) {
+      const found = await listInParts({ size: '100', page, labels: 'a=b' }, list)
+      expect(found).toMatchObject({ items: ALL.slice(start, start + 100), total: ALL.length })
+    }
+    for (const after of ['', '0149', '0229'])
+      expect((await listInParts({ size: '100', after }, list)).items).toEqual(
+        ALL.filter(({ id }) => id > after).slice(0, 100),
+      )
+  },
+)
 
 test('API-173 nothing is asked twice while pages fit, other refusals stand, and so does that of a single record', async () => {
   const { asked, list } = apiOf(100)

@@ -39,7 +39,10 @@ const join = async (
     if (items.length >= size || page.items.length < smaller) return { ...page, items }
     const { id } = (page.items.at(-1) ?? {}) as { readonly id?: unknown }
     if (query.after !== undefined && typeof id !== 'string')
-      throw new HyperFleetError('APIMalformed', 'the last item of a page has no id, so the next page can’t be asked for')
+      throw new HyperFleetError(
+        'APIMalformed',
+        'the last item of a page has no id, so the next page can’t be asked for',
+      )
     after = String(id)
   }
 }

@@ -5,8 +5,8 @@ import type { PageRow } from '../storage/page-row.ts'
 import type { PageText } from '../storage/page-text.ts'
 import { readPage } from '../storage/portions.ts'
 import type { Room } from '../storage/room.ts'
-import { refuseLargePage } from './page-bytes.ts'
 import type { OperationResponse } from './operation.ts'
+import { refuseLargePage } from './page-bytes.ts'
 
 export interface PageResponse<Key extends string | number> {
   readonly rows: readonly PageRow<Key>[]
