@@ -24,7 +24,7 @@ const isOptimised = (limit: number): boolean => {
 }
 
 test('RUNTIME-82 V8 optimises nothing until the start is over, and then as ever', () => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     expect(isOptimised(20_000)).toBe(true)
     optimiseAfterStart(3000)
