@@ -64,7 +64,7 @@ test('each manager in it starts with its own arguments and the rights of its Ser
   for (const { serviceAccountName = 'default', container } of managers) {
     const { command = [], args = [] } = container
     const anywhere = [...command.slice(1), ...args].map((arg) =>
-      arg.replace(/(-bind-address)=:\d+$/, '$1=127.0.0.1:0').replace('/etc/fleet-signing', folder),
+      arg.replace(/(-bind-address)=:\d+$/, '$1=127.0.0.1:0').replace(/\/etc\/(fleet-signing|nats-devices)/, folder),
     )
     const kubeconfig = await cluster.kubeconfigFor(serviceAccountName, NAMESPACE)
     await using manager = await startMuster([...anywhere, `--kubeconfig=${kubeconfig}`], { POD_NAMESPACE: NAMESPACE })
