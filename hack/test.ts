@@ -52,18 +52,18 @@ const onKind = wants(/kind|docker|conformance|argocd/)
 const laterBuilds: Preparation['builds'] = [
   ...(onKind
     ? [
-        { set: NODE_KUBERNETES, seconds: 60 },
-        { set: NODE_PROGRAMS, seconds: 150 },
-        { set: CALICO, seconds: 120 },
+        { set: NODE_KUBERNETES, seconds: 30 },
+        { set: NODE_PROGRAMS, seconds: 120 },
+        { set: CALICO, seconds: 100 },
       ]
     : []),
   ...(isDeep && wants(/kind/) ? [{ set: NEXT_KUBERNETES, seconds: 240 }] : []),
-  ...(wants(/providers|cluster-api/) ? [{ set: CLUSTER_API, seconds: 120 }] : []),
+  ...(wants(/providers|cluster-api/) ? [{ set: CLUSTER_API, seconds: 140 }] : []),
 ]
 
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium, podman or Docker their tests skip. */
 const preparation: Preparation = {
-  builds: [{ set: CONTROL_PLANE, seconds: 400 }, ...(wants(/argocd|fire/) ? [{ set: ARGOCD, seconds: 320 }] : [])],
+  builds: [{ set: CONTROL_PLANE, seconds: 340 }, ...(wants(/argocd|fire/) ? [{ set: ARGOCD, seconds: 220 }] : [])],
   installs: [
     POSTGRES,
     REDIS,
