@@ -38,7 +38,7 @@ ${PRINT}`
 /** Runs a file of tests that takes longer than the run may, and a part for which there is no time then. */
 const OUT_OF_TIME = `${IMPORTS}
 const options = { config: process.argv[1] }
-const end = await runTests({ filter: [], options, again: true, endsAt: performance.now() + 8_000, parts: [{ projects: [] }, { projects: [] }] }, console.log)
+const end = await runTests({ filter: [], options, again: true, endsAt: performance.now() + 25_000, parts: [{ projects: [] }, { projects: [] }] }, console.log)
 ${PRINT}`
 
 /** A test that is done, and one that hangs. */
