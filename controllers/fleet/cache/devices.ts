@@ -41,7 +41,6 @@ export class DeviceCache {
   readonly #operatorId: string
   readonly #ownLabels: readonly string[]
   readonly #objects = new Map<string, Device>()
-  readonly #keys: Pick<DeviceKeyFolder, 'keyOf'> | undefined
   readonly #infos: InfoCache
   readonly #heartbeats = new Map<string, Date>()
   readonly #offlineSince = new Map<string, number>()
@@ -64,7 +63,6 @@ export class DeviceCache {
     ownLabels: readonly string[] = [],
     keys?: Pick<DeviceKeyFolder, 'keyOf'>,
   ) {
-    this.#keys = keys
     this.#infos = new InfoCache(keys)
     this.#state = state
     this.#clock = clock
@@ -170,7 +168,7 @@ export class DeviceCache {
 
   /** How many of the devices that were looked at say something, by what is known of its writer; undefined where that is not asked for. FLEET-124. */
   countInfos() {
-    return this.#keys && this.#infos.counts((name) => lastSignedOf(this.#objects.get(name)))
+    return this.#infos.counts((name) => lastSignedOf(this.#objects.get(name)))
   }
 
   /** How many entries they refuse, because no key that they know has signed them; undefined where nothing is signed. FLEET-105. */

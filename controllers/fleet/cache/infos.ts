@@ -8,7 +8,8 @@ import { evaluateInfo, type InfoEvidence, type InfoVerdict, type SignedInfo } fr
 
 interface StoredInfo {
   readonly info: Info
-  readonly update: KeyUpdate
+  /** To verify it by; undefined where no signature is asked for. */
+  readonly update: KeyUpdate | undefined
 }
 
 export class InfoCache {
@@ -32,7 +33,7 @@ export class InfoCache {
     try {
       const bytes = bytesOf(update)
       if (bytes === undefined) this.#infos.delete(device)
-      else this.#infos.set(device, { info: infoCodec.decode(bytes).payload, update })
+      else this.#infos.set(device, { info: infoCodec.decode(bytes).payload, update: this.#keys && update })
     } catch (error) {
       // Without keys the last one that could be read holds.
       if (error instanceof MalformedEntry && this.#keys !== undefined) this.#infos.set(device, undefined)
@@ -73,8 +74,9 @@ export class InfoCache {
     return evaluateInfo({ signature: this.#signatureOf(device), last: newer(last, this.#newest.get(device)?.signed) })
   }
 
-  /** Of those that a verdict was asked for. @param lastOf what a Device remembers */
+  /** Of those that a verdict was asked for; undefined where no signature is. @param lastOf what a Device remembers */
   counts(lastOf: (device: string) => SignedInfo | undefined) {
+    if (this.#keys === undefined) return undefined
     const counts = { signed: 0, unsigned: 0, refused: 0 }
     for (const device of this.#signatures.keys()) {
       const { isTaken, condition } = this.verdict(device, lastOf(device)) ?? {}
