@@ -4,6 +4,7 @@ import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { collectAfterStart } from '#lib/process/collect-garbage.ts'
 import { detach } from '#lib/process/detach.ts'
 import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { loadTransport } from '#operator/client/transport.ts'
@@ -28,6 +29,9 @@ import { runsPermissions } from './runs-permission.ts'
 import { sentinelUnready } from './sentinel-readiness.ts'
 import { checkTaskAccounts } from './task-accounts.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
+
+/** Milliseconds after the caches are filled: what they led to has been looked at by then. */
+const START_ENDS_MS = 3000
 
 /**
  * Runs controllers until a signal stops them.
@@ -110,8 +114,12 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     const server = await openDashboard({ options, manager, fleet, runs, transport, clock, log, version })
     running.defer(() => server?.stop())
   }
-  const logReady = (isReady: boolean) => isReady && log.info('caches are filled', { controllers: options.controllers })
-  detach('waiting until caches are filled', manager.ready.then(logReady))
+  const begun = (isReady: boolean): void => {
+    if (!isReady) return
+    log.info('caches are filled', { controllers: options.controllers })
+    collectAfterStart(START_ENDS_MS)
+  }
+  detach('waiting until caches are filled', manager.ready.then(begun))
   await manager.start(signal)
   log.info('stopped', { signal: signal.reason })
 }

@@ -18,6 +18,8 @@ export interface Contestant {
   readonly modes: readonly Mode[]
   readonly command: string
   readonly args: readonly string[]
+  /** Beside the environment of the bench. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Running {
@@ -45,7 +47,7 @@ export const withContestant = async <R>(
     name: contestant.name,
     command: contestant.command,
     args: contestant.args,
-    env: { ...process.env, KUBECONFIG: stage.kubeconfig, MODE: mode },
+    env: { ...process.env, ...contestant.env, KUBECONFIG: stage.kubeconfig, MODE: mode },
     logFile,
     guarded: true,
   })

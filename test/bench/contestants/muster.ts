@@ -14,7 +14,8 @@ export const muster = async (): Promise<Contestant> => {
     name: 'muster',
     modes: ['serve', 'cache-whole', 'cache-projected'],
     command: process.execPath,
+    args: [outfile],
     // A manager with one controller, as the Sentinel is.
-    args: [...(deployedMemory('sentinel').env.NODE_OPTIONS ?? '').split(' '), outfile],
+    env: deployedMemory('sentinel').env,
   }
 }

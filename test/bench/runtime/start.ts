@@ -14,7 +14,7 @@ const ROUNDS = 5
 const IDLE_AFTER_MS = 5_000
 
 const QUICK: Target = { of: 'value', atMost: 1_000 }
-const SMALL: Target = { of: 'value', atMost: 80 }
+const SMALL: Target = { of: 'value', atMost: 60 }
 
 export const start: Bench = {
   name: 'runtime-start',
