@@ -45,14 +45,13 @@ export const sentinelStream: Bench = {
     await clusters.close()
     note('The latency ends when a consumer has claimed the event, a little after the event is stored.')
     const cpuPer5s = ((after.cpuMs - before.cpuMs) * 5) / WINDOW_MS
-    const rss = { of: 'value', atMost: 128 } as const
     return [
       { name: 'start until ready', unit: 'ms', value: sentinel.readyMs, target: { of: 'value', atMost: 1_000 } },
       {
         name: 'CPU, 20,000 resources, nothing due',
         unit: 'core-s per 5 s',
         value: cpuPer5s,
-        target: { of: 'value', atMost: 0.01 },
+        target: { of: 'value', atMost: 0.007 },
       },
       { name: 'RSS, 20,000 resources', unit: 'MiB', value: after.rssMiB },
       { name: 'spec change until event, p50', unit: 'ms', value: percentile(latencies, 0.5) },
@@ -62,8 +61,13 @@ export const sentinelStream: Bench = {
         value: percentile(latencies, 0.99),
         target: { of: 'value', atMost: 100 },
       },
-      { name: 'RSS, 50,000 resources', unit: 'MiB', value: large.rssMiB, target: rss },
-      { name: 'peak RSS, 50,000 resources pulsed', unit: 'MiB', value: large.peakRssMiB, target: rss },
+      { name: 'RSS, 50,000 resources', unit: 'MiB', value: large.rssMiB, target: { of: 'value', atMost: 110 } },
+      {
+        name: 'peak RSS, 50,000 resources pulsed',
+        unit: 'MiB',
+        value: large.peakRssMiB,
+        target: { of: 'value', atMost: 128 },
+      },
     ]
   },
 }
