@@ -51,6 +51,8 @@ interface ListedKind {
 
 interface List<Item> {
   readonly items: readonly Item[] | null
+  /** How many there are in all, where the API says. */
+  readonly total?: number
 }
 
 type Get = (path: string) => Promise<unknown>
@@ -78,15 +80,16 @@ const findId = async (get: Get, kind: string, name: string): Promise<string> => 
   const list = isKind ? `/resources?kind=${encodeURIComponent(kind)}&` : `/${encodeURIComponent(kind)}?`
   const search = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(name) ? `id='${name}'` : `name='${name}'`
   const path = `${list}search=${encodeURIComponent(search)}&fields=id,href`
-  const { items } = (await getPage(get, path).catch(async (error: unknown) => {
+  const { items, total = 1 } = (await getPage(get, path).catch(async (error: unknown) => {
     await checkKind(get, kind)
     throw error
   })) as List<ListedResource>
   const [first, ...others] = items ?? []
   if (first === undefined) throw new LookFailure(`the API has no ${kind} with ${search}`)
-  if (others.length > 0)
+  // Where they are too large together the others are on no page.
+  if (others.length > 0 || total > 1)
     throw new LookFailure(
-      `several ${kind} have ${search}, write the id of one: ${[first, ...others].map(({ href }) => href).join(', ')}`,
+      `several ${kind} have ${search}, write the id of one: ${[first, ...others].map(({ href }) => href).join(', ')}${total > others.length + 1 ? `, and ${total - others.length - 1} more` : ''}`,
     )
   return first.id
 }

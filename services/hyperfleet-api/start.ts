@@ -84,14 +84,13 @@ const buildServer = (
   { authenticator, certificate }: Protection,
 ): FastifyInstance => {
   const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, log } = options
-  const { newId, clock, now, stopping, tracer, bodies } = service
+  const { clock, now, stopping, tracer, bodies } = service
   const build = buildOf(options)
   const operations = buildOperations(service)
   return createServer({
     operations,
     openApi: openApiDocument(operations, build.version),
     build,
-    newId,
     clock,
     now,
     stopping,

@@ -375,6 +375,13 @@ describe('entries of devices', () => {
     expect(found('device-entries', { Device: others })).toEqual([])
   })
 
+  test('SECURITY-31: those that also take a former key are named by themselves', () => {
+    expect(found('device-entries', { Device: [device('a', 'NoPublicKeys'), device('b', 'OtherKeys')] })).toEqual([
+      'Device a: the agent has no public keys of the fleet, and so takes entries without a signature',
+      'Device b: the agent also takes what another key has signed, such as a former one, which may be in wrong hands',
+    ])
+  })
+
   test.each<[string, readonly string[], number]>([
     ['with keys', ['manager', '--controllers=fleet', '--fleet-signing-keys=/etc/fleet-signing/keys.pem'], 0],
     ['without keys', ['manager', '--controllers=sentinel,fleet'], 1],

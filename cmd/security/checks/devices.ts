@@ -16,20 +16,20 @@ const named = (devices: readonly Device[]): string | undefined => {
   return names.length === 0 ? undefined : `Device ${names.slice(0, MAX_NAMED).join(', ')}${more}`
 }
 
-/** Devices take only what the fleet operator has signed, as far as their agents say so. SECURITY-12. */
+/** By the reasons of their condition. */
+const OPEN_DEVICES = {
+  NoPublicKeys: 'the agent has no public keys of the fleet, and so takes entries without a signature',
+  OtherKeys: 'the agent also takes what another key has signed, such as a former one, which may be in wrong hands',
+} as const
+
+/** Devices take only what the fleet operator has signed, as far as their agents say so. SECURITY-12, SECURITY-31. */
 export const deviceEntriesCheck = defineCheck('device-entries', ['Device'], (objects) => {
-  const where = named(
-    objects.Device.filter((device) => conditionOf(device, 'EntriesVerified')?.reason === 'NoPublicKeys'),
-  )
-  if (where === undefined) return []
-  return [
-    {
-      line: LINES.entries,
-      where,
-      what: 'the agent has no public keys of the fleet, and so takes entries without a signature',
-      todo: 'give it those of the ConfigMap fleet-signing: muster agent enroll --fleet-public-keys=FILE on the device, or kustomize/clusterdevices where it is a cluster',
-    },
-  ]
+  const todo =
+    'give it those of the ConfigMap fleet-signing: muster agent enroll --fleet-public-keys=FILE on the device, or kustomize/clusterdevices where it is a cluster'
+  return Object.entries(OPEN_DEVICES).flatMap(([reason, what]) => {
+    const where = named(objects.Device.filter((device) => conditionOf(device, 'EntriesVerified')?.reason === reason))
+    return where === undefined ? [] : [{ line: LINES.entries, where, what, todo }]
+  })
 })
 
 /** Devices sign what they say, and nothing else stands in their place. SECURITY-26. */

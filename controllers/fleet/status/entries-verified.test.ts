@@ -13,7 +13,10 @@ describe('EntriesVerified', () => {
     ['an agent that knows another key', [first], [next], 'False', 'KeyUnknown'],
     ['an agent whose keys are none', [first], ['all of them'], 'False', 'KeyUnknown'],
     ['an agent that knows the key', [first], [first], 'True', 'KeyKnown'],
-    ['an agent that knows the next key as well', [first], [first, next], 'True', 'KeyKnown'],
+    // FLEET-117: during an exchange the operator signs by both.
+    ['an agent that knows both while both sign', [next, first], [first, next], 'True', 'KeyKnown'],
+    ['attack: an agent that still takes a former key, which was stolen', [next], [next, first], 'False', 'OtherKeys'],
+    ['attack: one that also takes a key of another', [first, next], [first, 'ee'.repeat(8)], 'False', 'OtherKeys'],
     ['an agent that does not know the next key yet', [first, next], [first], 'True', 'KeyMissing'],
   ])('%s', ([, signing, publicKeys, status, reason]) => {
     expect(said(signing, publicKeys)).toEqual([

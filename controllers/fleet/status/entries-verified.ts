@@ -1,4 +1,4 @@
-/** The condition `EntriesVerified` of a Device: whether it takes only what the operator has signed. FLEET-105. Pure. */
+/** The condition `EntriesVerified` of a Device: whether it takes only what the operator has signed. FLEET-105, FLEET-117. Pure. */
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { type Condition, type ConditionInput, findCondition } from '#operator/model/conditions.ts'
 
@@ -48,6 +48,13 @@ const explain = ({ signing, info, before }: VerificationInput): Verification | u
       status: 'False',
       reason: 'KeyUnknown',
       message: `its agent knows ${named(publicKeys)}, and entries are signed by ${named(signing)}: it goes on with what it has, and takes nothing new. ${ADVICE}`,
+    }
+  const others = publicKeys.filter((id) => !signing.includes(id))
+  if (others.length > 0)
+    return {
+      status: 'False',
+      reason: 'OtherKeys',
+      message: `its agent also takes what ${named(others)} has signed, with which nothing is signed here: a former key that was stolen puts programs on it. ${ADVICE}`,
     }
   const missing = signing.filter((id) => !publicKeys.includes(id))
   if (missing.length > 0)

@@ -26,6 +26,9 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 
 const TENANT_VALUE = /^[A-Za-z0-9._-]{1,63}$/
 
+/** May a header say it? */
+export const isTenantValue = (value: string): boolean => TENANT_VALUE.test(value)
+
 /**
  * Whose request it is: a tenancy, or `system`.
  * @throws Problem forbidden when the headers don't say it, or contradict themselves
@@ -41,7 +44,7 @@ export const readTenancy = (headers: Headers, { systemHeader, dimensions }: Tena
     if (value === undefined && !required) continue
     if (value === undefined)
       throw new Problem('forbidden', `the header ${header} is missing: it says to which ${key} the request belongs`)
-    if (typeof value !== 'string' || !TENANT_VALUE.test(value))
+    if (typeof value !== 'string' || !isTenantValue(value))
       throw new Problem('forbidden', `the header ${header} must be 1 to 63 letters, digits, ".", "_" or "-"`)
     tenancy[key] = value
   }

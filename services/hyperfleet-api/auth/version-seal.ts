@@ -12,9 +12,14 @@ export interface VersionSeal {
   open(text: string, tenancy: Tenancy | undefined): number | undefined
 }
 
-/** One block: version, 8 bytes; what makes it another text each time, 4 bytes; zeros, which no other key gives, 4 bytes. */
-const BLOCK_BYTES = 16
-const CIPHER = 'aes-256-ecb'
+/**
+ * What makes it another text each time, then the version, then what no other key gives. With fewer bytes of chance a caller that reads very many texts
+ * would see some twice, and only those of one version.
+ */
+const NONCE_BYTES = 12
+const VERSION_BYTES = 8
+const TAG_BYTES = 16
+const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 /** Keys of tenants that are kept ready. */
 const MAX_KEYS = 1_000
@@ -35,20 +40,25 @@ export const createVersionSeal = (secret: string): VersionSeal => {
   return {
     seal: (version, tenancy) => {
       if (tenancy === undefined) return String(version)
-      const block = Buffer.alloc(BLOCK_BYTES)
-      block.writeBigUInt64BE(BigInt(version), 0)
-      randomBytes(4).copy(block, 8)
-      const cipher = createCipheriv(CIPHER, keyOf(tenancy), null).setAutoPadding(false)
-      return Buffer.concat([cipher.update(block), cipher.final()]).toString('base64url')
+      const nonce = randomBytes(NONCE_BYTES)
+      const plain = Buffer.alloc(VERSION_BYTES)
+      plain.writeBigUInt64BE(BigInt(version))
+      const cipher = createCipheriv(CIPHER, keyOf(tenancy), nonce)
+      return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
     },
     open: (text, tenancy) => {
       if (tenancy === undefined) return /^\d{1,16}$/.test(text) ? Number(text) : undefined
       const sealed = Buffer.from(text, 'base64url')
-      if (sealed.length !== BLOCK_BYTES) return undefined
-      const decipher = createDecipheriv(CIPHER, keyOf(tenancy), null).setAutoPadding(false)
-      const block = Buffer.concat([decipher.update(sealed), decipher.final()])
-      const version = block.readBigUInt64BE(0)
-      return block.readUInt32BE(12) === 0 && version <= Number.MAX_SAFE_INTEGER ? Number(version) : undefined
+      if (sealed.length !== NONCE_BYTES + VERSION_BYTES + TAG_BYTES) return undefined
+      const decipher = createDecipheriv(CIPHER, keyOf(tenancy), sealed.subarray(0, NONCE_BYTES))
+      decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
+      try {
+        const plain = [decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]
+        return Number(Buffer.concat(plain).readBigUInt64BE())
+      } catch {
+        // Another tenant was shown it, or none.
+        return undefined
+      }
     },
   }
 }

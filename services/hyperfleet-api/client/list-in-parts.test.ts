@@ -50,3 +50,58 @@ test('API-173 nothing is asked twice while pages fit, other refusals stand, and 
   }
   await expect(listInParts({ size: '100' }, refused)).rejects.toMatchObject({ status: 403 })
 })
+
+/** Numbers that look like chance, the same for each seed. */
+const chanceOf = (seed: number) => {
+  let state = seed * 2_654_435_761
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+test.each([{ size: '60' }, { size: '60', after: '' }])(
+  'API-185, attack: records come and go between the parts of %j; each that is there all the time is in it once, in any order of events',
+  async (query) => {
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const chance = chanceOf(seed)
+      let changes = 4
+      let made = 40
+      let records = Array.from({ length: made }, (_, n) => ({ id: String(n).padStart(4, '0') }))
+      const all = new Set(records)
+      const list = async ({ size = '', page = '1', after }: Query) => {
+        const sorted = after === undefined ? records.toReversed() : records.filter(({ id }) => id > after)
+        const start = (Number(page) - 1) * Number(size)
+        const items = sorted.slice(start, start + Number(size))
+        const total = records.length
+        while (changes > 0 && chance() < 0.4) {
+          changes -= 1
+          const one = records[Math.floor(chance() * records.length)]
+          if (chance() < 0.5 && one !== undefined) {
+            records = records.filter((other) => other !== one)
+            all.delete(one)
+          } else {
+            records = [...records, { id: String(made).padStart(4, '0') }]
+            made += 1
+          }
+        }
+        if (items.length > 3) throw new HyperFleetError('APIRefused', 'too large', { status: 413 })
+        return { items, total, features: new Set<string>() }
+      }
+      const { items } = await listInParts(query, list)
+      const ids = items.map((item) => (item as { id: string }).id)
+      expect([seed, ids.toSorted()]).toEqual([seed, [...new Set(ids)].toSorted()])
+      expect([seed, [...all].filter(({ id }) => !ids.includes(id))]).toEqual([seed, []])
+    }
+  },
+)
+
+test('API-185 a page of which records come and go for ever is given up', async () => {
+  let total = 0
+  const list = async ({ size }: Query) => {
+    total += 1
+    if (Number(size) > 1) throw new HyperFleetError('APIRefused', 'too large', { status: 413 })
+    return { items: [{ id: String(total) }], total, features: new Set<string>() }
+  }
+  await expect(listInParts({ size: '4' }, list)).rejects.toMatchObject({ reason: 'APIUnreachable' })
+})

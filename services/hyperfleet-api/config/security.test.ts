@@ -89,6 +89,7 @@ describe('server.tenant', () => {
       { system_header: 'Authorization', dimensions: [ORG] },
       'means something else',
     ],
+    ['a key that no record can have', { system_header: 'X', dimensions: [{ ...ORG, key: '__proto__' }] }, '__proto__'],
     [
       'nothing required',
       { system_header: 'X', dimensions: [{ ...ORG, required: false }] },

@@ -50,6 +50,9 @@ export const parseTenantRules = (section: Static<typeof Tenant>): TenantRules | 
   const reserved = headers.find((header) => RESERVED_HEADERS.includes(header))
   if (reserved !== undefined)
     throw new ConfigError(`server.tenant can't use the header ${reserved}, which means something else`)
+  // No object takes it as its own, so all tenants would be one.
+  if (dimensions.some(({ key }) => key === '__proto__'))
+    throw new ConfigError('server.tenant can’t use the key __proto__, which no record can have')
   if (!dimensions.some(({ required }) => required === true))
     throw new ConfigError(
       'server.tenant.dimensions must have one with required: true, or a caller could be of no tenant',

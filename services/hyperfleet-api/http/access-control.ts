@@ -5,7 +5,7 @@ import type { Grants } from '../auth/claims.ts'
 import { createInFlightLimit, type InFlightSettings } from '../auth/in-flight-limit.ts'
 import { permits, type Role, UNAUTHENTICATED_ROLES } from '../auth/role.ts'
 import { createStreamLimit } from '../auth/stream-limit.ts'
-import { readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
+import { isTenantValue, readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
 import { createRateLimiter, type RateLimitSettings } from '../auth/token-bucket.ts'
 import { Problem } from '../problems/problem.ts'
 import { tooManyRequests } from '../problems/too-many-requests.ts'
@@ -99,7 +99,9 @@ export const createAccessControl = ({
         throw new Problem('unauthenticated', `Unable to resolve caller identity: ${identity.missing}`)
       return { ...principal, identity: name, tenancy: undefined }
     },
-    authorize: (operation, caller, headers) => {
+    authorize: (operation, sender, headers) => {
+      const isGateway = tenants?.gateways?.includes(sender.qualifiedSubject ?? '') === true
+      const caller = isGateway ? { ...sender, key: keyOfTenant(sender.key, headers, tenants) } : sender
       if (caller.key !== undefined && rateLimiter !== undefined) {
         // Reports have their own bucket: a caller that reads a lot can still report.
         const wait = rateLimiter.take(`${operation.role === 'adapter' ? 'adapter' : 'other'} ${caller.key}`, now())
@@ -115,8 +117,7 @@ export const createAccessControl = ({
         throw new Problem('forbidden', 'system identities may only write status and conditions')
       }
       // Any caller could say that it is of another tenant: API-174.
-      if (authenticator !== undefined && !tenants.gateways?.includes(caller.qualifiedSubject ?? ''))
-        throw new Problem('forbidden', NOT_A_GATEWAY)
+      if (authenticator !== undefined && !isGateway) throw new Problem('forbidden', NOT_A_GATEWAY)
       if (operation.tenants !== true)
         throw new Problem('forbidden', `this is for system identities only: send ${tenants.systemHeader}: true`)
       return { ...caller, tenancy }
@@ -142,6 +143,20 @@ export const createAccessControl = ({
       return close
     },
   }
+}
+
+/**
+ * A gateway is one caller, and has many tenants: each of them has its own share of what a caller may have, so that none learns by a refusal what others do,
+ * or takes their room (API-183). What a tenant may choose for itself, such as one of its projects, gives it no more.
+ */
+const keyOfTenant = (
+  key: string | undefined,
+  headers: IncomingHttpHeaders,
+  { dimensions }: TenantRules,
+): string | undefined => {
+  const required = dimensions.filter((one) => one.required).map(({ header }) => headers[header.toLowerCase()])
+  const isSaid = required.every((value) => typeof value === 'string' && isTenantValue(value))
+  return key === undefined || !isSaid ? key : JSON.stringify([key, ...required])
 }
 
 const missingRole = (needed: Role, { roles }: Caller): Problem =>

@@ -3,7 +3,7 @@ import { projectDocument } from '../feed/watch-message.ts'
 import type { Projection } from '../model/projection.ts'
 import type { PageRow } from '../storage/page-row.ts'
 import type { PageText } from '../storage/page-text.ts'
-import { readPage } from '../storage/portions.ts'
+import { type FoundDocuments, type MeasuredRow, readPage } from '../storage/portions.ts'
 import type { Room } from '../storage/room.ts'
 import type { OperationResponse } from './operation.ts'
 import { refuseLargePage } from './page-bytes.ts'
@@ -17,7 +17,7 @@ export interface PageResponse<Key extends string | number> {
   /** A stored document as it is answered, JSON; the document alone by default. */
   readonly format?: (document: string, row: PageRow<Key>) => string
   /** What is still there of these, by key. */
-  readonly readLong: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>
+  readonly readLong: (rows: readonly MeasuredRow<Key>[]) => Promise<FoundDocuments<Key>>
 }
 
 export interface TextResponse {
@@ -66,11 +66,11 @@ export const answerPage = <Key extends string | number>({
     return { status: 200, headers, json: joinItems(items, page, total) }
   }
   refuseLargePage(rows.map(({ bytes }) => bytes))
-  const readFormatted = async (keys: readonly Key[]): Promise<ReadonlyMap<Key, string>> => {
-    const byKey = new Map(rows.map((row) => [row.key, row]))
-    const found = await readLong(keys)
-    return new Map(found.entries().map(([key, document]) => [key, format(document, byKey.get(key) as PageRow<Key>)]))
-  }
+  const byKey = new Map(rows.map((row) => [row.key, row]))
+  const formatOne = (key: Key, found: string | number): string | number =>
+    typeof found === 'number' ? found : format(found, byKey.get(key) as PageRow<Key>)
+  const readFormatted = async (long: readonly MeasuredRow<Key>[]): Promise<FoundDocuments<Key>> =>
+    new Map((await readLong(long)).entries().map(([key, found]) => [key, formatOne(key, found)]))
   const formatted = rows.map((row) => (row.document === null ? row : { ...row, document: format(row.document, row) }))
   return {
     status: 200,

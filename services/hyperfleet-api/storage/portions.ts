@@ -32,21 +32,8 @@ export async function* readPortions(
   const complete = uniqueOrder(order)
   for (let last: KeyRow | undefined; ; ) {
     const keys = await inTurn(() => readKeys(source, filter, complete, last))
-    for (const portion of groupByBytes(keys, PORTION_BYTES)) {
-      const giveBack = await takeRoom(totalBytes(portion))
-      try {
-        yield inOrder(
-          portion.map(({ id }) => id),
-          await readDocuments(
-            source,
-            filter,
-            portion.map(({ id }) => id),
-          ),
-        )
-      } finally {
-        giveBack()
-      }
-    }
+    const rows = keys.map(({ id, bytes }) => ({ key: id, bytes }))
+    yield* readMeasured(rows, (portion) => readDocuments(source, filter, portion), takeRoom)
     last = keys.at(-1)
     if (keys.length < KEYS_READ || last === undefined) return
   }
@@ -134,32 +121,76 @@ export function* groupByBytes<Row extends { readonly bytes: number }>(
   if (group !== undefined) yield group
 }
 
-/** What is still there of the rows, and still in the list, by id. */
+/** A row whose document is read later, and how long that was. */
+export interface MeasuredRow<Key extends string | number = string> {
+  readonly key: Key
+  readonly bytes: number
+}
+
+/** What is there of documents, by the keys of their rows: the text, or its length alone where that has grown beyond the room that was taken for it. */
+export type FoundDocuments<Key extends string | number = string> = ReadonlyMap<Key, string | number>
+
+/** Most bytes of a document that was so long: a report or two make it longer by little, and its portion is read at once all the same. */
+const mostBytes = (bytes: number): number => bytes + Math.ceil(bytes / 4) + 1_024
+
+/** What is still there of the rows, and still in the list. */
 export const readDocuments = async (
   source: Source,
   filter: Filter,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> => {
-  // One parameter, so that portions of all lengths are one statement.
+  rows: readonly MeasuredRow[],
+): Promise<FoundDocuments> => {
+  // Two parameters, so that portions of all lengths are one statement.
   const { dialect } = source
+  const ids = rows.map(({ key }) => key)
   const isOne: Clause =
     dialect === 'postgres'
       ? sql`resources.id = any (${ids}::text[])`
       : sql`resources.id in (select value from json_each(${JSON.stringify(ids)}))`
-  const found = await execute<{ id: string; document: string }>(
+  const limits = JSON.stringify(Object.fromEntries(rows.map(({ key, bytes }) => [key, mostBytes(bytes)])))
+  const limit =
+    dialect === 'postgres'
+      ? sql`(${limits}::jsonb ->> resources.id)::bigint`
+      : sql`json_extract(${limits}, '$."' || resources.id || '"')`
+  const found = await execute<{ id: string; bytes: number | string; document: string | null }>(
     source,
-    sql`select id, document from resources where ${allOf([isOne, compileFilter(dialect, filter)])}`,
+    sql`select id, octet_length(document) as bytes, case when octet_length(document) <= ${limit} then document end as document
+      from resources where ${allOf([isOne, compileFilter(dialect, filter)])}`,
   )
-  return new Map(found.map(({ id, document }) => [id, document]))
+  return new Map(found.map(({ id, bytes, document }) => [id, document ?? Number(bytes)]))
 }
 
-const inOrder = <Key>(keys: readonly Key[], documents: ReadonlyMap<Key, string>): string[] =>
-  keys.flatMap((key) => documents.get(key) ?? [])
+/**
+ * Documents in the order of their rows, in portions of bounded length, each with its room. One that has grown since it was measured is read with the room that it
+ * takes now: its writer could have a portion be any length (API-184).
+ */
+async function* readMeasured<Key extends string | number>(
+  rows: readonly MeasuredRow<Key>[],
+  read: (rows: readonly MeasuredRow<Key>[]) => Promise<FoundDocuments<Key>>,
+  takeRoom: TakeRoom,
+): AsyncGenerator<readonly string[]> {
+  for (let left = rows; left.length > 0; ) {
+    const [portion = []] = groupByBytes(left, PORTION_BYTES)
+    const giveBack = await takeRoom(totalBytes(portion))
+    try {
+      const found = await read(portion)
+      const grown = portion.findIndex(({ key }) => typeof found.get(key) === 'number')
+      const done = grown === -1 ? portion.length : grown
+      const documents = portion.slice(0, done).flatMap(({ key }) => found.get(key) ?? []) as readonly string[]
+      left = left.slice(done).map((row) => {
+        const now = found.get(row.key)
+        return typeof now === 'number' ? { ...row, bytes: now } : row
+      })
+      if (done > 0) yield documents
+    } finally {
+      giveBack()
+    }
+  }
+}
 
 /** The documents of a page: as many short ones as follow each other, and long ones in portions, each with its room. */
 export async function* readPage<Key extends string | number>(
   rows: readonly PageRow<Key>[],
-  readLong: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>,
+  readLong: (rows: readonly MeasuredRow<Key>[]) => Promise<FoundDocuments<Key>>,
   takeRoom: TakeRoom,
 ): AsyncGenerator<readonly string[]> {
   for (let at = 0; at < rows.length; ) {
@@ -172,14 +203,6 @@ export async function* readPage<Key extends string | number>(
       yield short
       continue
     }
-    for (const portion of groupByBytes(alike, PORTION_BYTES)) {
-      const keys = portion.map(({ key }) => key)
-      const giveBack = await takeRoom(totalBytes(portion))
-      try {
-        yield inOrder(keys, await readLong(keys))
-      } finally {
-        giveBack()
-      }
-    }
+    yield* readMeasured(alike, readLong, takeRoom)
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { scriptedServer } from '#test/harness/scripted-server.ts'
 import { serve } from '../hyperfleet-api/support.ts'
 import { muster } from './run.ts'
 
@@ -38,6 +39,19 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
       code: 3,
       output: `muster: the API has no kind ${kind}: write one of clusters`,
     })
+})
+
+// API-185
+test('attack: of several records of one name so large ones are made that a page has room for one alone; muster why takes it for none of them', async () => {
+  await using api = await scriptedServer(({ query }, response) => {
+    const isLarge = Number(query.get('size')) > 1
+    response.writeHead(isLarge ? 413 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isLarge ? {} : { items: [{ id: '1', href: '/clusters/1' }], total: 2 }))
+  })
+  expect(await muster(['why', 'clusters/boston', `--hyperfleet-api-url=${api.url}`])).toEqual({
+    code: 3,
+    output: "muster: several clusters have name='boston', write the id of one: /clusters/1, and 1 more",
+  })
 })
 
 test('what could not be looked at is no answer: code 3, of every command that looks', async () => {

@@ -9,6 +9,7 @@ import {
   purgeArchive,
   readArchived,
 } from '../../storage/archive.ts'
+import type { MeasuredRow } from '../../storage/portions.ts'
 import { answerPage } from '../list-response.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ArchivePurge, Purged } from '../schemas/archive.ts'
@@ -37,7 +38,12 @@ export const archiveOperations = (service: Service): Operation[] => [
       const rows = await archivedPageQuery(kysely, filter, { offset: (page - 1) * size, size }).execute()
       const isAll = page === 1 && rows.length < size
       const total = isAll ? rows.length : await countArchived(kysely, filter)
-      return answerPage({ rows, page, total, room: service.room, readLong: (ids) => readArchived(kysely, ids) })
+      const readLong = (long: readonly MeasuredRow[]) =>
+        readArchived(
+          kysely,
+          long.map(({ key }) => key),
+        )
+      return answerPage({ rows, page, total, room: service.room, readLong })
     },
   }),
   operation({

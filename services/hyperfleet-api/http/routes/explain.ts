@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { type LastPulse, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
+import { type LastPulse, type QueuePosition, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
 import { type AdapterExplanation, explainAdapters } from '../../model/explain-adapter.ts'
 import type { Report, Resource } from '../../model/resource.ts'
 import type { Timestamp } from '../../model/timestamp.ts'
@@ -44,6 +44,7 @@ export const explainOperations = (service: Service, place: Collection): Operatio
         const isUndecided = place.entity.requiredAdapters === 'undecided'
         const last = await readLastPulse(kysely, id)
         const discarded = await readDiscarded(kysely, id)
+        const queue = await readQueuePositions(kysely, id, service.sharedTime)
         return {
           status: 200,
           body: {
@@ -61,13 +62,16 @@ export const explainOperations = (service: Service, place: Collection): Operatio
             children: children,
             groups,
             pulses: describePulses(last),
-            queue: await readQueuePositions(kysely, id, service.sharedTime),
+            queue: queue.map((entry) => (call.tenancy === undefined ? entry : withoutPlace(entry))),
           },
         }
       },
     }),
   ]
 }
+
+/** How many events come before is how many others have, which is no concern of a tenant (API-181). */
+const withoutPlace = ({ position: _, ...entry }: QueuePosition): QueuePosition => entry
 
 /** A required adapter that no resource of the kind ever heard of has no task, more likely than not. */
 const explainSilence = async (

@@ -71,7 +71,7 @@ export const listResources = async (
     headers,
     room,
     format: (document) => projectDocument(document, projection),
-    readLong: (ids) => readDocuments(database, filter, ids),
+    readLong: (long) => readDocuments(database, filter, long),
   })
 }
 

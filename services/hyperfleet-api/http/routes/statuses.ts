@@ -147,7 +147,11 @@ const historyOperation = (service: Service, place: Collection): Operation =>
         total,
         room: service.room,
         format: (report, { key }) => `${JSON.stringify(heads.get(key)).slice(0, -1)},"report":${report}}`,
-        readLong: (keys) => readLoggedReports(kysely, keys),
+        readLong: (long) =>
+          readLoggedReports(
+            kysely,
+            long.map(({ key }) => key),
+          ),
       })
     },
   })

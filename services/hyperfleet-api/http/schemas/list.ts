@@ -60,7 +60,7 @@ export const ListQuery = Type.Object({
   resourceVersion: Type.Optional(
     Type.String({
       // A number, or what a tenant is shown for one.
-      pattern: '^([0-9]{1,16}|[A-Za-z0-9_-]{22})$',
+      pattern: '^([0-9]{1,16}|[A-Za-z0-9_-]{48})$',
       description: 'Watch from here on; from the present state when absent.',
     }),
   ),
