@@ -34,7 +34,7 @@ export const comparedTask = ({ metadata, spec }: AdapterTask, url: string): Comp
   resourceType: spec.resourceType,
   notRequired: metadata.annotations?.[NOT_REQUIRED_ANNOTATION],
   isOfThisApi:
-    URL.canParse(spec.hyperfleetAPI.url) && isTrustedOrigin(spec.hyperfleetAPI.url, { url, tokenFile: undefined }),
+    URL.canParse(spec.hyperfleetAPI.url) && isTrustedOrigin(spec.hyperfleetAPI.url, { url }),
 })
 
 /** What is told of the kinds and the tasks together. */
