@@ -84,7 +84,9 @@ const plainOf = ({ httpBindAddress, tlsCertFile, clientCaFile }: ApiOptions): Bi
   if (tlsCertFile === undefined)
     throw new UsageError('--http-bind-address: without --tls-cert-file --bind-address is HTTP already: leave it out')
   if (clientCaFile !== undefined)
-    throw new UsageError('--http-bind-address: there no client shows a certificate of --client-ca-file: leave one of the two out')
+    throw new UsageError(
+      '--http-bind-address: there no client shows a certificate of --client-ca-file: leave one of the two out',
+    )
   return httpBindAddress
 }
 

@@ -18,7 +18,13 @@ export const previewSentinels = async (
   file: string,
   options: SentinelPreviewOptions,
 ): Promise<{ readonly text: string; readonly isTroubled: boolean }> => {
-  const { current, hyperfleetApiUrl: apiUrl, hyperfleetApiTokenFile: tokenFile, hyperfleetApiCa: caFile, output } = options
+  const {
+    current,
+    hyperfleetApiUrl: apiUrl,
+    hyperfleetApiTokenFile: tokenFile,
+    hyperfleetApiCa: caFile,
+    output,
+  } = options
   const changed = await readConfigs('file', file)
   if (changed.length === 0) throw new UsageError(`file: ${file} holds no SentinelConfig`)
   const present = current === undefined ? [] : await readConfigs('--current', current)
@@ -56,7 +62,13 @@ interface ResourcePlace {
 }
 
 /** All resources of a type. @throws HyperFleetError */
-const readResources = async ({ url, resourceType, timeout, tokenFile, caFile }: ResourcePlace): Promise<ResourceBody[]> => {
+const readResources = async ({
+  url,
+  resourceType,
+  timeout,
+  tokenFile,
+  caFile,
+}: ResourcePlace): Promise<ResourceBody[]> => {
   const api = createHyperFleetClient({
     url,
     timeout,

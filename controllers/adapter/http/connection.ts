@@ -49,7 +49,11 @@ export const openHttpConnection = ({
   lookup,
   caFile,
 }: HttpConnectionOptions): HttpConnection => {
-  const agent = new Agent({ connections: 32, allowH2: false, connect: connectBy(caFile, { ...(lookup && { lookup }) }) })
+  const agent = new Agent({
+    connections: 32,
+    allowH2: false,
+    connect: connectBy(caFile, { ...(lookup && { lookup }) }),
+  })
   const root = base?.replace(/\/+$/, '') ?? ''
   return {
     roundTrip: async ({ method, url, headers, body }, timeout, signal) => {

@@ -37,7 +37,11 @@ const DRAIN_TIMEOUT_MS = 10_000
 
 /** Answers over HTTP what a server answers over HTTPS, with the same limits, for clients of the release before. API-179. */
 export const listenPlain = async (app: FastifyInstance, address: ListenAddress, timeouts: RequestTimeouts) => {
-  const plain = createTransport((request, response) => app.server.emit('request', request, response), timeouts, undefined)
+  const plain = createTransport(
+    (request, response) => app.server.emit('request', request, response),
+    timeouts,
+    undefined,
+  )
   plain.on('clientError', (error, socket) => app.server.emit('clientError', error, socket))
   const { url } = await listenOn(plain, address)
   return {

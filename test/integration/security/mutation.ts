@@ -29,7 +29,11 @@ export interface Mutation {
 }
 
 /** The first container of a workload's pods. */
-export const inContainer = (kind: 'Deployment' | 'StatefulSet', name: string, change: (container: Any) => Any): Edit => ({
+export const inContainer = (
+  kind: 'Deployment' | 'StatefulSet',
+  name: string,
+  change: (container: Any) => Any,
+): Edit => ({
   kind,
   name,
   change: (object) => {

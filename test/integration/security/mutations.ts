@@ -290,6 +290,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...POOL_MUTATIONS,
   ...DEVICES,
   ...WORKLOADS,
+  ...API_MUTATIONS,
   ...FLAG_MUTATIONS,
   ...OPEN_TRAFFIC_MUTATIONS,
   ...TRAFFIC_MUTATIONS,
