@@ -117,7 +117,7 @@ const ELSEWHERE = [
 /** Flags by which nothing in the table holds or does not: where something is served or kept, how much is logged, what is worked on. */
 const HARMLESS = [
   'bindAddress',
-  // Until the next release, for clients that know no HTTPS: ours use none of it, and who does is found by the addresses that they are given.
+  // Until the next release, for clients that know no HTTPS: ours use none of it, and those that do are found by the addresses that they are given.
   'httpBindAddress',
   'metricsBindAddress',
   'healthProbeBindAddress',

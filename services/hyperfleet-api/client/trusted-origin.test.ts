@@ -42,7 +42,7 @@ test('where the operator names the API by https, its former address means the sa
     expect(currentUrl(url, api)).toBe(url)
     if (url.startsWith('http:')) expect(isTrustedOrigin(url, api)).toBe(false)
   }
-  // An operator who names it by http has said so.
+  // An operator that names it by http has said so.
   expect(currentUrl(API.url, API)).toBe(API.url)
   expect(currentUrl(API.url, { url: undefined })).toBe(API.url)
 })

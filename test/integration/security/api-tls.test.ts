@@ -135,7 +135,7 @@ test('attack: a server with another certificate answers in the place of the API:
 })
 
 // API-180, ADAPTER-139, SENTINEL-47
-test('attack: somebody reads what goes to the API’s former address: authors still write it, and nothing goes there', async () => {
+test('attack: a program listens at the API’s former address, which authors still write: nothing goes there', async () => {
   await listen(createServer(listener), FORMER_PORT).catch((error: NodeJS.ErrnoException) => {
     // Another program has the port on all addresses: that the API is asked instead shows it as well.
     if (error.code !== 'EADDRINUSE') throw error
@@ -169,14 +169,19 @@ const trusts = ({ bundle }: Published, { leaf }: Published, at: number): boolean
   ) &&
   bundle.some((one) => leaf.verify(one.publicKey))
 
+/** Around each renewal of an authority, which are two thirds of a year apart; the days between them are all alike. */
+const DAYS = [0, 243, 486]
+  .flatMap((middle) => Array.from({ length: 45 }, (_, index) => middle - 5 + index))
+  .filter((day) => day >= 0)
+
 // API-178
-test('for two years clients and replicas that are a day behind trust each other, and two that keep the certificate make one', async () => {
+test('over two exchanges of the authority clients and replicas that are a day behind trust each other, and two that keep the certificate make one', async () => {
   const namespace = await configs.plane.namespace('api-tls')
   const begin = Date.now()
   let before: Published | undefined
   const authorities = new Set<string>()
   const certificates = new Set<string>()
-  for (let day = 0; day < 730; day += 1) {
+  for (const day of DAYS) {
     const now = begin + day * DAY_MS
     await Promise.all([0, 1].map(() => keepApiCertificate(kube, namespace, ['hyperfleet-api'], now)))
     const { 'ca.crt': bundle = '' } = await dataOf('configmaps', 'hyperfleet-api-ca', namespace)
@@ -185,21 +190,21 @@ test('for two years clients and replicas that are a day behind trust each other,
     const published = { at: now, bundle: pems.map((pem) => new X509Certificate(pem)), leaf: new X509Certificate(leaf) }
     for (const pem of pems) authorities.add(pem)
     certificates.add(leaf)
-    const [client, replica] = [before ?? published, before ?? published]
+    const yesterday = before !== undefined && now - before.at <= DAY_MS ? before : published
     for (const [known, shown] of [
       [published, published],
-      [client, published],
-      [published, replica],
+      [yesterday, published],
+      [published, yesterday],
     ] as const)
       expect(trusts(known, shown, now), `day ${day}`).toBe(true)
     // Nothing may keep it for ten days, and the API goes on.
     expect(published.leaf.validToDate.getTime() - now).toBeGreaterThan(9 * DAY_MS)
     before = published
   }
-  // One at the start, and one after each two thirds of a year, and of thirty days.
   expect(authorities.size).toBe(3)
-  expect(certificates.size).toBeGreaterThan(35)
-  expect(certificates.size).toBeLessThan(40)
+  // Of these at least one is of each authority, and none is made twice.
+  expect(certificates.size).toBeGreaterThanOrEqual(6)
+  expect(certificates.size).toBeLessThanOrEqual(9)
 })
 
 // API-178
