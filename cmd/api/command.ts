@@ -61,7 +61,7 @@ export const apiFlags = {
   tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),
   httpBindAddress: flag(
     'ADDRESS',
-    'where the API is served over HTTP as well, beside the HTTPS of --tls-cert-file: for clients of the release before, until the next one; 0 for nowhere',
+    'where the API is served over HTTP as well, beside the HTTPS of --tls-cert-file: for clients that speak no TLS yet; 0 for nowhere',
     listenAddress,
     '0',
   ),
