@@ -8,5 +8,12 @@ export const hyperfleetApiTokenFile = optional(
   nonEmpty,
 )
 
+/** By which a program knows the HyperFleet API. */
+export const hyperfleetApiCa = optional(
+  'FILE',
+  'certificates of the authorities that the one of the HyperFleet API is of, PEM (default: those of the machine), read for each connection',
+  nonEmpty,
+)
+
 /** The same of commands that called it `--token-file`. */
 export const renamedApiTokenFile = { ...hyperfleetApiTokenFile, formerly: ['tokenFile'] }

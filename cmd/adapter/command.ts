@@ -3,7 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
 import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
-import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
+import { hyperfleetApiCa, renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 
 export const dryRunFlags = {
@@ -38,6 +38,7 @@ export const orphansFlags = {
     formerly: ['hyperfleetUrl'],
   },
   hyperfleetApiTokenFile: renamedApiTokenFile,
+  hyperfleetApiCa,
   prune: toggle('delete what is listed'),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
   ...apiServerFlags,

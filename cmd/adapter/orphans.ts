@@ -15,7 +15,8 @@ const TIMEOUT_MS = 10_000
 /** Prints what is left of tasks and resources that are gone, and deletes it when asked to. @throws Failure */
 export const runOrphans = async (options: OrphansOptions): Promise<void> => {
   const { namespace, hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output, prune } = options
-  const connection = url === undefined ? undefined : openHttpConnection({ base: url, userAgent: 'muster' })
+  const caFile = options.hyperfleetApiCa
+  const connection = url === undefined ? undefined : openHttpConnection({ base: url, userAgent: 'muster', caFile })
   const token = tokenFile === undefined ? undefined : fileToken(tokenFile)
   const apiClient =
     connection && new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, token })

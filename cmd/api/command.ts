@@ -59,6 +59,12 @@ export const apiFlags = {
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),
   tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),
+  httpBindAddress: flag(
+    'ADDRESS',
+    'where the API is served over HTTP as well, beside the HTTPS of --tls-cert-file: for clients that speak no TLS yet; 0 for nowhere',
+    listenAddress,
+    '0',
+  ),
   clientCaFile: optional(
     'FILE',
     'let only clients connect that have a certificate of these authorities (PEM)',

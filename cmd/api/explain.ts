@@ -112,6 +112,7 @@ const AGAINST_STRANGERS =
 const flagOf = (port: number | undefined, options: ApiOptions): string => {
   const addresses: Record<string, Binding | undefined> = {
     bindAddress: options.bindAddress,
+    httpBindAddress: options.httpBindAddress,
     metricsBindAddress: options.metricsBindAddress,
     healthProbeBindAddress: options.healthProbeBindAddress,
   }

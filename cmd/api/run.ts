@@ -2,6 +2,7 @@ import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
 import { collectAfterStart } from '#lib/process/collect-garbage.ts'
 import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
+import type { Binding } from '#operator/binding.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
@@ -41,6 +42,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     issuers: [...issuersOf(options), ...config.issuers],
     tenants: config.tenants,
     tls: tlsOf(options),
+    plain: plainOf(options),
     otlpEndpoint: options.otlpEndpoint ?? process.env.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A caller that rested may send two seconds' worth at once.
     rateLimit: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
@@ -74,6 +76,18 @@ const configOf = async (file: string): Promise<Configured> => {
     if (error instanceof ConfigError) throw new UsageError(`--config: ${file}: ${error.message}`, { cause: error })
     throw explainFile('--config', file, error)
   }
+}
+
+/** @throws UsageError without HTTPS, which it is beside, or where clients must show a certificate */
+const plainOf = ({ httpBindAddress, tlsCertFile, clientCaFile }: ApiOptions): Binding | undefined => {
+  if (httpBindAddress === undefined) return undefined
+  if (tlsCertFile === undefined)
+    throw new UsageError('--http-bind-address: without --tls-cert-file --bind-address is HTTP already: leave it out')
+  if (clientCaFile !== undefined)
+    throw new UsageError(
+      '--http-bind-address: there no client shows a certificate of --client-ca-file: leave one of the two out',
+    )
+  return httpBindAddress
 }
 
 /** @throws UsageError when one of the two files is missing */

@@ -3,7 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf, urlOf } from '#operator/flags/values.ts'
 import { apiServerFlags } from '../api-server-flags.ts'
 import { addFlags, readFlags } from '../flag.ts'
-import { hyperfleetApiTokenFile } from '../hyperfleet-api-flags.ts'
+import { hyperfleetApiCa, hyperfleetApiTokenFile } from '../hyperfleet-api-flags.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsFileFlags } from '../nats-flags.ts'
 import { CONTROLLERS, controllerFlags } from './controllers.ts'
@@ -38,9 +38,10 @@ export const managerFlags = {
     'URL',
     'the HyperFleet API, without a path: that of ClusterDeployments, of SentinelConfigs that name none, and the only one that gets the token',
     urlOf('http', 'https'),
-    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
+    'https://hyperfleet-api.hyperfleet-system.svc.cluster.local',
   ),
   hyperfleetApiTokenFile,
+  hyperfleetApiCa,
   dashboardBind: optional(
     'ADDRESS',
     'where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free)',

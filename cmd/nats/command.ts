@@ -33,6 +33,12 @@ export const natsFlags = {
   ),
   fleetStorage: flag('BYTES', 'what the buckets of the fleet may take of it', storageBytes, '512Mi'),
   hosts: flag('NAMES', 'names and addresses that clients reach NATS by, separated by commas', names, 'nats'),
+  apiHosts: flag(
+    'NAMES',
+    'names and addresses that clients reach the HyperFleet API by, separated by commas: its certificate is kept in the Secret hyperfleet-api-tls, its authorities in the ConfigMap hyperfleet-api-ca (default: none is)',
+    names,
+    '',
+  ),
   natsUrl: flag('URL', 'where nats-server is told to read its configuration again', nonEmpty, 'tls://127.0.0.1:4222'),
   healthProbeBindAddress: flag(
     'ADDRESS',

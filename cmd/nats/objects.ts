@@ -8,6 +8,8 @@
  *   ConfigMap  fleet-signing    public.pem: what devices know that by, for people to bring there
  *   ConfigMap  nats-ca          ca.crt: what clients know the server by
  *   ConfigMap  nats-devices     public keys of devices by their names: people's, only read here
+ *
+ * What the HyperFleet API serves with: api-certificate.ts.
  */
 import { createUser, fromSeed } from '@nats-io/nkeys'
 import { newSigningKey, publicKeysOf, readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
@@ -32,16 +34,25 @@ const DAY_MS = 24 * 3_600_000
 const AUTHORITY_LIFETIME_MS = 3_650 * DAY_MS
 export const AUTHORITY_DISTRIBUTION_MS = 90 * DAY_MS
 
-const LABELS = { 'app.kubernetes.io/part-of': 'muster', 'app.kubernetes.io/managed-by': 'muster-nats' }
+export const LABELS = { 'app.kubernetes.io/part-of': 'muster', 'app.kubernetes.io/managed-by': 'muster-nats' }
 
 /** The authorities, newest first, which clients can read by now. @throws ApiError, NetworkError */
 export const keepAuthorities = async (api: Api, namespace: string, now: number): Promise<readonly KeyPair[]> => {
   const authorities = await ensureAuthorities(api, { name: AUTHORITY, namespace }, now, AUTHORITY_LIFETIME_MS)
-  const data = { 'ca.crt': bundleOf(authorities) }
-  const found = await api.get(ConfigMap, CA, namespace)
-  if (found === undefined) await api.create(ConfigMap, { metadata: { name: CA, namespace, labels: LABELS }, data })
-  else if (found.data?.['ca.crt'] !== data['ca.crt']) await api.replace(ConfigMap, { ...found, data })
+  await publishAuthorities(api, { name: CA, namespace }, authorities)
   return authorities
+}
+
+/** Has clients read the authorities' certificates in the ConfigMap. @throws ApiError also when another one wrote it meanwhile, NetworkError */
+export const publishAuthorities = async (
+  api: Api,
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  authorities: readonly KeyPair[],
+): Promise<void> => {
+  const data = { 'ca.crt': bundleOf(authorities) }
+  const found = await api.get(ConfigMap, name, namespace)
+  if (found === undefined) await api.create(ConfigMap, { metadata: { name, namespace, labels: LABELS }, data })
+  else if (found.data?.['ca.crt'] !== data['ca.crt']) await api.replace(ConfigMap, { ...found, data })
 }
 
 /** The public keys of the accounts' users; a Secret that is not there is made. @throws ApiError, NetworkError, Failure */

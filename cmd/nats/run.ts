@@ -4,7 +4,8 @@
  *   Secrets, ConfigMaps ◄─► muster nats ─► <output>/{users.conf,tls.crt,tls.key} ◄─ nats-server
  *                                     └──── "read your configuration again" ────────────▲
  *
- * It looks at all of it every few seconds, so that what was deleted or changed is put right. NATS-3, NATS-4, NATS-5.
+ * It keeps the certificate of the HyperFleet API as well, being the one program of the install that makes Secrets of its own.
+ * It looks at all of it every few seconds, so that what was deleted or changed is put right. NATS-3, NATS-4, NATS-5, API-178.
  */
 import { messageOf } from '#lib/errors/message-of.ts'
 import { createLogger } from '#lib/log/logger.ts'
@@ -17,6 +18,7 @@ import type { Logger } from '#operator/model/log.ts'
 import { buildInfo } from '../build-info.ts'
 import { UsageError } from '../failure.ts'
 import { stopOnSignals } from '../signals.ts'
+import { keepApiCertificate } from './api-certificate.ts'
 import type { NatsOptions } from './command.ts'
 import { moveStreams, type Stores } from './move-streams.ts'
 import { keepAuthorities, keepSigningKeys, keepUsers, readDeclaredDevices } from './objects.ts'
@@ -76,7 +78,7 @@ const storesOf = ({ storeDir, formerStoreDir }: NatsOptions): Stores | undefined
 }
 
 interface KeeperParts {
-  readonly options: Pick<NatsOptions, 'namespace' | 'apiStorage' | 'fleetStorage' | 'hosts' | 'natsUrl'>
+  readonly options: Pick<NatsOptions, 'namespace' | 'apiStorage' | 'fleetStorage' | 'hosts' | 'apiHosts' | 'natsUrl'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -137,9 +139,22 @@ export class Keeper {
     } catch (error) {
       problems.add(`the keys that sign entries for devices can't be kept, trying again: ${messageOf(error)}`)
     }
+    try {
+      await this.#keepApiCertificate()
+    } catch (error) {
+      problems.add(`the certificate of the HyperFleet API can't be kept, trying again: ${messageOf(error)}`)
+    }
     // The same again and again is one line.
     for (const problem of problems) if (!this.#said.has(problem)) log.warn(problem)
     this.#said = problems
+  }
+
+  async #keepApiCertificate(): Promise<void> {
+    const { options, clock, log } = this.#parts
+    const { apiHosts: hosts, namespace } = options
+    if (hosts.length === 0) return
+    if (await keepApiCertificate(this.#api, namespace, hosts, clock.now().getTime()))
+      log.info('the HyperFleet API has a new certificate', { hosts })
   }
 
   /** @returns what is wrong with keys of devices */

@@ -76,7 +76,11 @@ export const keepCertificate = async (
 ): Promise<boolean> => {
   await keepCa(files, authorities)
   const [certificate, key] = [await textOf(files.certificate), await textOf(files.key)]
-  if (certificate !== undefined && key !== undefined && (await isGood({ certificate, key }, authorities, hosts, now)))
+  if (
+    certificate !== undefined &&
+    key !== undefined &&
+    (await isGoodFor({ certificate, key }, authorities, hosts, now))
+  )
     return false
   const signer = signerOf(authorities, now, AUTHORITY_DISTRIBUTION_MS)
   if (signer === undefined) throw new Failure('there is no authority to sign the certificate of NATS')
@@ -86,7 +90,8 @@ export const keepCertificate = async (
   return true
 }
 
-const isGood = async (
+/** Whether a certificate is to be shown still: it has its key, is for the hosts, of one of the authorities, and far from its end. */
+export const isGoodFor = async (
   { certificate, key }: KeyPair,
   authorities: readonly KeyPair[],
   hosts: readonly string[],

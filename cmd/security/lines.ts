@@ -9,6 +9,7 @@ export interface Line {
 export const LINES = {
   entries: { role: 'holder of the fleet’s key of NATS, or of its store', mustNot: 'put programs on devices' },
   api: { role: 'stranger', mustNot: 'call the HyperFleet API without a token' },
+  apiTraffic: { role: 'stranger', mustNot: 'answer in the place of the HyperFleet API, or read what it is told' },
   nats: { role: 'stranger', mustNot: 'reach NATS without a key, or without TLS' },
   traffic: { role: 'stranger', mustNot: 'reach a pod of Muster by a way that the install does not name' },
   allUsers: { role: 'stranger', mustNot: 'have rights on Muster’s custom resources by a group of all users' },

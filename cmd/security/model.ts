@@ -3,6 +3,8 @@ import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding, Subject } from '#apis/kubernetes.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import type { Line } from './lines.ts'
@@ -117,6 +119,8 @@ export interface Objects {
   readonly ClusterPool: readonly ClusterPool[]
   readonly ClusterDeployment: readonly ClusterDeployment[]
   readonly Device: readonly Device[]
+  readonly AdapterTask: readonly AdapterTask[]
+  readonly SentinelConfig: readonly SentinelConfig[]
 }
 
 export type KindName = keyof Objects

@@ -3,6 +3,8 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { ConfigMap, Namespace, NetworkPolicy, Role, RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
@@ -51,16 +53,20 @@ export const KINDS: Readonly<Record<KindName, Resource>> = {
   ClusterPool,
   ClusterDeployment,
   Device,
+  AdapterTask,
+  SentinelConfig,
 }
 
 /** Wherever they are: Argo CD has a namespace of its own, claims and pools those of their teams, clusters one each, and devices none. */
 const EVERYWHERE: readonly KindName[] = [
+  'AdapterTask',
   'AppProject',
   'ClusterClaim',
   'ClusterDeployment',
   'ClusterPool',
   'Device',
   'NetworkPolicy',
+  'SentinelConfig',
 ]
 
 const OF_RIGHTS = [NAMESPACE, TASK_ACCOUNTS_NAMESPACE, ADMIN_NAMESPACE]

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { flag, optional, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
-import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
+import { hyperfleetApiCa, renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 
 export const sentinelPreviewFlags = {
   current: optional('FILE', 'the SentinelConfigs as they are, YAML; - is standard input (default: none)', nonEmpty),
@@ -15,6 +15,7 @@ export const sentinelPreviewFlags = {
     formerly: ['apiUrl'],
   },
   hyperfleetApiTokenFile: renamedApiTokenFile,
+  hyperfleetApiCa,
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
 }
 

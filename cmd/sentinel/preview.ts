@@ -16,8 +16,15 @@ import type { SentinelPreviewOptions } from './command.ts'
 /** The preview of every SentinelConfig of a file. @throws UsageError for a file that can't be used, LookFailure without the API */
 export const previewSentinels = async (
   file: string,
-  { current, hyperfleetApiUrl: apiUrl, hyperfleetApiTokenFile: tokenFile, output }: SentinelPreviewOptions,
+  options: SentinelPreviewOptions,
 ): Promise<{ readonly text: string; readonly isTroubled: boolean }> => {
+  const {
+    current,
+    hyperfleetApiUrl: apiUrl,
+    hyperfleetApiTokenFile: tokenFile,
+    hyperfleetApiCa: caFile,
+    output,
+  } = options
   const changed = await readConfigs('file', file)
   if (changed.length === 0) throw new UsageError(`file: ${file} holds no SentinelConfig`)
   const present = current === undefined ? [] : await readConfigs('--current', current)
@@ -26,7 +33,7 @@ export const previewSentinels = async (
   for (const config of changed) {
     try {
       const { url, resourceType, timeout } = parseSettings(config.spec, apiUrl)
-      const from = { url: apiUrl ?? url, resourceType, timeout, tokenFile }
+      const from = { url: apiUrl ?? url, resourceType, timeout, tokenFile, caFile }
       const key = `${from.url} ${resourceType}`
       const resources = known.get(key) ?? readResources(from)
       known.set(key, resources)
@@ -51,15 +58,23 @@ interface ResourcePlace {
   /** Of one request, in milliseconds. */
   readonly timeout: number
   readonly tokenFile: string | undefined
+  readonly caFile: string | undefined
 }
 
 /** All resources of a type. @throws HyperFleetError */
-const readResources = async ({ url, resourceType, timeout, tokenFile }: ResourcePlace): Promise<ResourceBody[]> => {
+const readResources = async ({
+  url,
+  resourceType,
+  timeout,
+  tokenFile,
+  caFile,
+}: ResourcePlace): Promise<ResourceBody[]> => {
   const api = createHyperFleetClient({
     url,
     timeout,
     userAgent: 'muster-sentinel-preview',
     tokenFile,
+    caFile,
     clock: systemClock,
   })
   const listing = { api, dialect: new Dialect(), resourceType, selection: { labels: undefined, search: [] } }

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { flag, type Values } from '#operator/flags/flag.ts'
 import { oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
-import { renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
+import { hyperfleetApiCa, renamedApiTokenFile } from '../hyperfleet-api-flags.ts'
 
 export const whyFlags = {
   hyperfleetApiUrl: {
@@ -10,6 +10,7 @@ export const whyFlags = {
     formerly: ['apiUrl'],
   },
   hyperfleetApiTokenFile: renamedApiTokenFile,
+  hyperfleetApiCa,
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
 }
 

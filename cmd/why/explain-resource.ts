@@ -11,10 +11,10 @@ const TIMEOUT_MS = 10_000
 /** Finds a resource by its kind and its name or id, and says what it waits for. @throws LookFailure, UsageError */
 export const explainResource = async (
   reference: string,
-  { hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output }: WhyOptions,
+  { hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, hyperfleetApiCa: caFile, output }: WhyOptions,
 ): Promise<{ readonly text: string; readonly isWaiting: boolean }> => {
   const { kind, name } = parseReference(reference)
-  const http = createHttp({ url, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, clock: systemClock })
+  const http = createHttp({ url, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, caFile, clock: systemClock })
   const get = (path: string) =>
     http.exchange({ method: 'GET', path, accept: 'application/json' }, new AbortController().signal, readJson)
   try {

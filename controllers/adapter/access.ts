@@ -5,7 +5,7 @@ import { dirname, isAbsolute, normalize, sep } from 'node:path'
 import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
 import { type HttpAllowlist, httpAllowlist } from '#lib/egress/http-allowlist.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '#operator/model/service-account.ts'
-import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
+import { currentUrl, isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { type NatsAllowlist, type NatsFiles, natsAllowlist } from './events/nats-allowlist.ts'
 
 export interface Access {
@@ -25,12 +25,16 @@ export interface Access {
 
 /** How a HyperFleet API is reached. */
 export interface ApiAccess {
+  /** Where it is: not always what the spec names. */
+  readonly url: string
   /** Why it must not be; undefined when it may. */
   readonly refusal: string | undefined
   /** Whose token it is asked with: one from a file, one of the task's ServiceAccount, or none. */
   readonly token: { readonly file: string } | 'account' | undefined
   /** Resolves its name; Node.js' own when undefined. */
   readonly lookup: LookupFunction | undefined
+  /** File with the authorities that it is known by; those of the machine when undefined. */
+  readonly caFile: string | undefined
 }
 
 /** Bytes of a file that a task reads, as in the Go adapter. */
@@ -93,6 +97,7 @@ export const grantAccess = ({
       const asksForOurs = tokenPath !== undefined && isManagersToken(tokenPath)
       const own = tokenPath !== undefined && fileRefusal(tokenPath) === undefined ? tokenPath : undefined
       return {
+        url: currentUrl(url, hyperfleetApi),
         refusal:
           refused === undefined
             ? asksForOurs && !isTrusted
@@ -101,6 +106,7 @@ export const grantAccess = ({
             : `${refused}, and it is not the API of --hyperfleet-api-url`,
         token: own !== undefined ? { file: own } : isTrusted ? trustedToken : undefined,
         lookup: isTrusted ? undefined : guardedLookup,
+        caFile: isTrusted ? hyperfleetApi.caFile : undefined,
       }
     },
     fileRefusal,

@@ -69,7 +69,10 @@ const flags = {
   ),
 }
 
-type Context = Pick<AdapterOptions, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
+type Context = Pick<
+  AdapterOptions,
+  'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile' | 'hyperfleetApiCa'
+> &
   Values<typeof flags> & { readonly runs: RunHistory; readonly natsCa: string | undefined }
 
 const rights: Rights = {

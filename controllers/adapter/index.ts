@@ -22,12 +22,13 @@ import { RequiredAdapters } from './required/required-adapters.ts'
 import { RunHistory } from './runs/run-history.ts'
 
 export const adapter = (deps: AdapterOptions): Controller<AdapterTask> => {
-  const { clock, tokenAudience, hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile } = deps
+  const { clock, tokenAudience } = deps
+  const { hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, hyperfleetApiCa: caFile } = deps
   const tasks = controller(AdapterTask, { name: 'adapter' })
   const present = tasks.index('present', (task) =>
     task.metadata.deletionTimestamp === undefined ? [['all', task]] : [],
   )
-  const access = grantAccess({ ...deps, hyperfleetApi: { url, tokenFile }, env: process.env })
+  const access = grantAccess({ ...deps, hyperfleetApi: { url, tokenFile, caFile }, env: process.env })
   const metrics = createMetrics(deps.registry)
   const reloadSignals = new Map<string, WakeSignal>()
   const reloadAll = () => {
@@ -40,6 +41,7 @@ export const adapter = (deps: AdapterOptions): Controller<AdapterTask> => {
           ...deps,
           url,
           tokenFile,
+          caFile,
           metrics,
           tasks: () => present.get('all'),
           onChange: reloadAll,

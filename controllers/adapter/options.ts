@@ -22,6 +22,8 @@ export interface AdapterOptions {
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API, read for every request; tasks can't read it. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** File with the authorities that it is known by, PEM; those of the machine when left out. */
+  readonly hyperfleetApiCa?: string | undefined
   /** Adapters that that API requires and that no task of this manager does. */
   readonly elsewhere?: readonly string[]
   /** Of the ServiceAccounts that tasks act as; that of each task when left out. */

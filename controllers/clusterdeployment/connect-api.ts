@@ -6,13 +6,14 @@ const REQUEST_TIMEOUT_MS = 10_000
 
 type ConnectionOptions = Pick<
   ClusterDeploymentOptions,
-  'hyperfleetApiUrl' | 'hyperfleetApiTokenFile' | 'version' | 'clock'
+  'hyperfleetApiUrl' | 'hyperfleetApiTokenFile' | 'hyperfleetApiCa' | 'version' | 'clock'
 >
 
 /** The HyperFleet API that clusters are registered with. Nothing is asked of it yet. */
 export const connectApi = ({
   hyperfleetApiUrl: url,
   hyperfleetApiTokenFile: tokenFile,
+  hyperfleetApiCa: caFile,
   version,
   clock,
 }: ConnectionOptions): HyperFleetClient =>
@@ -21,5 +22,6 @@ export const connectApi = ({
     timeout: REQUEST_TIMEOUT_MS,
     userAgent: `muster-clusterdeployment/${version}`,
     tokenFile,
+    caFile,
     clock,
   })

@@ -9,7 +9,7 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { isTrustedOrigin, tokenFileFor } from '#services/hyperfleet-api/client/trusted-origin.ts'
+import { isTrustedOrigin } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { PulseLoop } from './loop/pulse-loop.ts'
 import { Tidying } from './loop/tidying.ts'
 import type { Metrics } from './metrics.ts'
@@ -33,6 +33,8 @@ export interface SentinelDaemonDeps {
   readonly httpTargets?: readonly string[]
   /** File with the bearer token for that API. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** File with the authorities that it is known by. */
+  readonly hyperfleetApiCa?: string | undefined
   /** Looks which other configs cover the same resources, and which resources none covers. */
   readonly check: OwnershipCheck
   /** The loops that run in this process, by uid of their SentinelConfig. */
@@ -53,7 +55,8 @@ export const sentinelDaemon =
   async (context: DaemonContext<SentinelConfig>): Promise<void> => {
     const { uid, name } = context.object.metadata
     const { clock, metrics, version, loops } = deps
-    const trusted = { url: deps.hyperfleetApiUrl, tokenFile: deps.hyperfleetApiTokenFile }
+    const { hyperfleetApiUrl, hyperfleetApiTokenFile, hyperfleetApiCa } = deps
+    const trusted = { url: hyperfleetApiUrl, tokenFile: hyperfleetApiTokenFile, caFile: hyperfleetApiCa }
     const wakeSignal = new WakeSignal(context.clock)
     const allowlist = httpAllowlist(deps.httpTargets ?? [], '--sentinel-http-targets')
     const { log, signal } = context
@@ -61,7 +64,7 @@ export const sentinelDaemon =
     const before = (await context.api.get(SentinelConfig, name, context.namespace))?.status
     const loop = new PulseLoop({
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
-      defaultUrl: deps.hyperfleetApiUrl,
+      defaultUrl: hyperfleetApiUrl,
       refusal: (url) => {
         if (trusted.url === undefined || isTrustedOrigin(url, trusted)) return undefined
         const refused = allowlist.refusal(url)
@@ -76,8 +79,9 @@ export const sentinelDaemon =
           url: config.url,
           timeout: config.timeout,
           userAgent: `muster-sentinel/${version} (${name})`,
-          tokenFile: tokenFileFor(config.url, trusted),
-          lookup: isTrustedOrigin(config.url, trusted) ? undefined : guardedLookup,
+          ...(isTrustedOrigin(config.url, trusted)
+            ? { tokenFile: trusted.tokenFile, caFile: trusted.caFile }
+            : { lookup: guardedLookup }),
           clock,
         }),
       changed: () => wakeSignal.wake(),

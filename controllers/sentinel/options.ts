@@ -17,6 +17,8 @@ export interface SentinelOptions {
   readonly httpTargets?: readonly string[]
   /** File with the bearer token for that API, read for every request. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** File with the authorities that it is known by, PEM; those of the machine when left out. */
+  readonly hyperfleetApiCa?: string | undefined
   /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
   readonly denyOverlap?: boolean
 }

@@ -4,6 +4,7 @@ import { SENTINEL_DEFAULTS, type SentinelConfigSpec } from '#apis/hyperfleet.red
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type Duration, DurationError, formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, matches, type Selector, SelectorError, selectorOf } from '#operator/model/selector.ts'
+import { currentUrl } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import type { Backoff } from './decision/decide.ts'
 import { SENTINEL_ERRORS } from './errors.ts'
 import { slotNumbers, slotOf } from './sharding/rendezvous.ts'
@@ -48,7 +49,7 @@ export const parseSettings = (spec: SentinelConfigSpec, defaultUrl?: string): Se
   backoff: parseBackoff(spec),
   selector: parseShardSelector(spec.shardSelector),
   autoShard: parseAutoShard(spec.autoShard),
-  url: parseUrl(spec.hyperfleetAPI?.url ?? defaultUrl),
+  url: currentUrl(parseUrl(spec.hyperfleetAPI?.url ?? defaultUrl), { url: defaultUrl }),
   timeout: parseInterval('hyperfleetAPI.timeout', spec.hyperfleetAPI?.timeout ?? SENTINEL_DEFAULTS.timeout),
   pollInterval: parseInterval('pollInterval', spec.pollInterval ?? SENTINEL_DEFAULTS.pollInterval),
 })

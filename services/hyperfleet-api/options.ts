@@ -44,6 +44,8 @@ export interface ApiOptions {
   readonly tenants?: TenantRules | undefined
   /** HTTPS with these files; HTTP when absent. */
   readonly tls?: TlsFiles | undefined
+  /** Where the API is over HTTP too, beside HTTPS; nowhere when absent. */
+  readonly plain?: ListenAddress | undefined
   /** How fast each known caller may go; without bounds when absent. */
   readonly rateLimit?: RateLimitSettings | undefined
   /** Requests under way of known callers; any number when absent. */
@@ -95,12 +97,14 @@ export const refuseTenantsWithoutGateways = ({ issuers = [], tenants }: ApiOptio
 /** Without authentication only this machine is served (API-46). @throws ApiOptionsError */
 export const refuseUnauthenticatedNetwork = ({
   listen,
+  plain = listen,
   issuers = [],
   allowUnauthenticated = false,
 }: ApiOptions): void => {
-  if (issuers.length > 0 || allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
+  const open = [listen, plain].find(({ host }) => !LOOPBACK.test(host ?? ''))
+  if (issuers.length > 0 || allowUnauthenticated || open === undefined) return
   throw new ApiOptionsError(
     'listen',
-    `without authentication the API would be open to the network on ${listen.host ?? 'every interface'}`,
+    `without authentication the API would be open to the network on ${open.host ?? 'every interface'}`,
   )
 }

@@ -3,7 +3,7 @@ import type { Server as SecureServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 import { once } from '#lib/once.ts'
 import { createAccessControl } from './http/access-control.ts'
-import { closeServer, listenOn, urlOf } from './http/listen.ts'
+import { closeServer, listenOn, listenPlain, urlOf } from './http/listen.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { buildOperations } from './http/operations.ts'
 import { createHealthServer, createMetricsServer } from './http/probes.ts'
@@ -21,6 +21,8 @@ import { readSpecSchemas } from './specs/read.ts'
 export interface RunningApi {
   /** Of the API, without a path. */
   readonly url: string
+  /** The same over HTTP, with `plain`. */
+  readonly plainUrl: string | undefined
   readonly healthUrl: string | undefined
   readonly metricsUrl: string | undefined
   /** Not ready; after `shutdownDelay` streams ended and requests finished; then closed, health and metrics last. */
@@ -60,6 +62,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const url = urlOf(server.server, options.tls === undefined ? 'http' : 'https')
     log.info('the HyperFleet API is serving', {
       url,
+      ...(probes.plainUrl !== undefined && { plainUrl: probes.plainUrl }),
       database: service.database.dialect,
       kinds: entities.all.map(({ kind }) => kind),
       authentication: (options.issuers ?? []).length > 0,
@@ -122,10 +125,11 @@ interface Serving {
 
 /** Listens: probes and metrics first, so that a start can be watched, and their end last. */
 const serve = async (
-  { health, metrics: scrape, listen, tls, shutdownDelay, log }: ApiOptions,
+  options: ApiOptions,
   { server, service, metrics, certificate, stopping }: Serving,
   closers: Closers,
-): Promise<Pick<RunningApi, 'healthUrl' | 'metricsUrl'>> => {
+): Promise<Pick<RunningApi, 'plainUrl' | 'healthUrl' | 'metricsUrl'>> => {
+  const { health, metrics: scrape, listen, plain, tls, shutdownDelay, log } = options
   const notReady = new AbortController()
   const probed =
     health && (await listenOn(createHealthServer(service.database, service.queue, notReady.signal), health))
@@ -134,6 +138,9 @@ const serve = async (
   for (const probe of [probed, scraped]) if (probe) closers.unshift(probe.close)
   closers.push(() => closeServer(server))
   await server.listen({ host: listen.host ?? '::', port: listen.port })
+  const { requestTimeouts = DEFAULT_REQUEST_TIMEOUTS } = options
+  const beside = plain && (await listenPlain(server, plain, requestTimeouts))
+  if (beside) closers.push(beside.close)
   if (tls !== undefined && certificate !== undefined)
     closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log, service.clock))
   closers.push(async () => stopping.abort())
@@ -142,5 +149,5 @@ const serve = async (
     // Until all load balancers have seen that this one isn't ready.
     if (shutdownDelay) await service.clock.sleep(shutdownDelay)
   })
-  return { healthUrl: probed?.url, metricsUrl: scraped?.url }
+  return { plainUrl: beside?.url, healthUrl: probed?.url, metricsUrl: scraped?.url }
 }

@@ -100,6 +100,8 @@ const ELSEWHERE = [
   'authDefaultRoles',
   'config',
   'controllers',
+  'hyperfleetApiUrl',
+  'tlsCertFile',
   'natsUrl',
   'natsCa',
   'adapterNatsServers',
@@ -115,6 +117,8 @@ const ELSEWHERE = [
 /** Flags by which nothing in the table holds or does not: where something is served or kept, how much is logged, what is worked on. */
 const HARMLESS = [
   'bindAddress',
+  // Until the next release, for clients that know no HTTPS: ours use none of it, and those that do are found by the addresses that they are given.
+  'httpBindAddress',
   'metricsBindAddress',
   'healthProbeBindAddress',
   'webhookBindAddress',
@@ -133,7 +137,7 @@ const HARMLESS = [
   'natsCredentials',
   'adapterNatsCredentials',
   'hyperfleetApiTokenFile',
-  'tlsCertFile',
+  'hyperfleetApiCa',
   'tlsKeyFile',
   'clientCaFile',
   // Of an issuer that an administrator has chosen.
@@ -147,7 +151,6 @@ const HARMLESS = [
   'kubeconfig',
   'context',
   'leaderElect',
-  'hyperfleetApiUrl',
   'adaptersElsewhere',
   // Refuse more; policies hold without them.
   'denyOverlap',

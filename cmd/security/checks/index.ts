@@ -1,5 +1,6 @@
 /** Every check of `muster security check`. Decisions over what was read, without I/O. */
 import type { Check } from '../model.ts'
+import { apiAddressChecks } from './api-address.ts'
 import { projectsCheck } from './argocd.ts'
 import { claimChecks } from './claims.ts'
 import { deviceEntriesCheck, deviceInfosCheck } from './devices.ts'
@@ -30,6 +31,7 @@ export const allChecks = ({ trustedSubjects }: CheckSettings): readonly Check[] 
   openTrafficCheck,
   clusterTrafficCheck,
   ...settingsChecks,
+  ...apiAddressChecks,
   ...flagChecks,
   natsUsersCheck,
   deviceEntriesCheck,

@@ -37,13 +37,13 @@ export interface ApiConnectionOptions {
 }
 
 export const connectApi = (
-  { hyperfleetAPI: { url, timeout, tokenPath } }: AdapterTaskSpec,
+  { hyperfleetAPI: { url: named, timeout, tokenPath } }: AdapterTaskSpec,
   { access, accountToken, userAgent, clock, time, onOutcome }: ApiConnectionOptions,
 ): ApiConnection => {
   const timeoutMs = toMilliseconds(timeout ?? '10s')
-  const { refusal, token: allowed, lookup } = access.api(url, tokenPath)
+  const { url, refusal, token: allowed, lookup, caFile } = access.api(named, tokenPath)
   const token = allowed === 'account' ? accountToken : allowed && fileToken(allowed.file)
-  const connection = openHttpConnection({ base: url, userAgent, lookup })
+  const connection = openHttpConnection({ base: url, userAgent, lookup, caFile })
   // A task that is not valid is left by the API that it names, too.
   const roundTrip: RoundTrip = async (...request) => {
     if (refusal !== undefined) throw new Error(refusal)

@@ -3,6 +3,7 @@
 import type { LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { connectBy } from '#lib/egress/authorities.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -30,6 +31,8 @@ export interface HttpConnectionOptions {
   readonly maxResponseChars?: number
   /** Resolves names; Node.js' own when undefined. */
   readonly lookup?: LookupFunction | undefined
+  /** A file with the authorities that the server’s certificate is of, PEM, read for each connection; those of the machine when undefined. */
+  readonly caFile?: string | undefined
 }
 
 export interface HttpConnection {
@@ -44,8 +47,13 @@ export const openHttpConnection = ({
   userAgent,
   maxResponseChars: largest = DEFAULT_MAX_RESPONSE_CHARS,
   lookup,
+  caFile,
 }: HttpConnectionOptions): HttpConnection => {
-  const agent = new Agent({ connections: 32, allowH2: false, ...(lookup && { connect: { lookup } }) })
+  const agent = new Agent({
+    connections: 32,
+    allowH2: false,
+    connect: connectBy(caFile, { ...(lookup && { lookup }) }),
+  })
   const root = base?.replace(/\/+$/, '') ?? ''
   return {
     roundTrip: async ({ method, url, headers, body }, timeout, signal) => {

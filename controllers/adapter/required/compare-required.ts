@@ -33,8 +33,7 @@ export const comparedTask = ({ metadata, spec }: AdapterTask, url: string): Comp
   adapter: spec.adapter.name,
   resourceType: spec.resourceType,
   notRequired: metadata.annotations?.[NOT_REQUIRED_ANNOTATION],
-  isOfThisApi:
-    URL.canParse(spec.hyperfleetAPI.url) && isTrustedOrigin(spec.hyperfleetAPI.url, { url, tokenFile: undefined }),
+  isOfThisApi: URL.canParse(spec.hyperfleetAPI.url) && isTrustedOrigin(spec.hyperfleetAPI.url, { url }),
 })
 
 /** What is told of the kinds and the tasks together. */

@@ -23,6 +23,7 @@ export interface RequiredAdaptersOptions {
   /** Of the API that is asked. */
   readonly url: string
   readonly tokenFile: string | undefined
+  readonly caFile: string | undefined
   readonly version: string
   /** Adapters that are done where this manager sees no task. */
   readonly elsewhere?: readonly string[]
@@ -57,8 +58,9 @@ export class RequiredAdapters {
 
   /** Until the signal aborts. */
   async run({ clock, log, signal }: Pick<SourceContext, 'clock' | 'log' | 'signal'>): Promise<void> {
-    const { url, tokenFile, version, metrics } = this.#options
-    const http = createHttp({ url, tokenFile, clock, timeout: TIMEOUT_MS, userAgent: `muster-adapter/${version}` })
+    const { url, tokenFile, caFile, version, metrics } = this.#options
+    const userAgent = `muster-adapter/${version}`
+    const http = createHttp({ url, tokenFile, caFile, clock, timeout: TIMEOUT_MS, userAgent })
     const read = () => this.#compare()
     metrics.requirements.add(read)
     try {

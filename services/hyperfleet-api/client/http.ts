@@ -5,6 +5,7 @@ import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher } from 'undici'
 import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { connectBy } from '#lib/egress/authorities.ts'
 import { namesBlockedAddress } from '#lib/egress/guarded-lookup.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError, reasonOfStatus } from './error.ts'
@@ -17,6 +18,8 @@ export interface HttpOptions {
   readonly userAgent: string
   /** A file with a bearer token, read for every request: tokens are rotated while this runs. */
   readonly tokenFile?: string | undefined
+  /** A file with the authorities that the API’s certificate is of, PEM, read for each connection; those of the machine when undefined. */
+  readonly caFile?: string | undefined
   readonly clock: Clock
   /** Resolves names where an author chose the URL, and no link-local address is asked; Node.js' own when undefined. */
   readonly lookup?: LookupFunction | undefined
@@ -49,10 +52,11 @@ export const MAX_RESPONSE_BYTES = 17 * 1024 * 1024
 /** Of an API's own words that an error repeats. */
 const MAX_DETAIL_CHARS = 300
 
-export const createHttp = ({ url, timeout, userAgent, tokenFile, clock, lookup }: HttpOptions): Http => {
+export const createHttp = ({ url, timeout, userAgent, tokenFile, caFile, clock, lookup }: HttpOptions): Http => {
   const base = new URL(url)
   const root = `${base.pathname.replace(/\/+$/, '')}${BASE_PATH}`
-  const agent = new Agent({ connections: 16, connect: { timeout, ...(lookup && { lookup }) }, allowH2: false })
+  const connect = connectBy(caFile, { timeout, ...(lookup && { lookup }) })
+  const agent = new Agent({ connections: 16, connect, allowH2: false })
 
   const send = async (request: HttpRequest, limits: Limits): Promise<HttpResponse> => {
     if (lookup !== undefined && namesBlockedAddress(base))

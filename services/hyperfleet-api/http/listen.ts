@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { createTransport, type RequestTimeouts } from './transport.ts'
 
 export interface ListenAddress {
   /** Every interface when undefined. */
@@ -33,6 +34,25 @@ export const urlOf = (server: Server, scheme = 'http'): string => {
 
 /** Milliseconds that requests under way have to finish when the server stops. */
 const DRAIN_TIMEOUT_MS = 10_000
+
+/** Answers over HTTP what a server answers over HTTPS, with the same limits, for clients of the release before. API-179. */
+export const listenPlain = async (app: FastifyInstance, address: ListenAddress, timeouts: RequestTimeouts) => {
+  const plain = createTransport(
+    (request, response) => app.server.emit('request', request, response),
+    timeouts,
+    undefined,
+  )
+  plain.on('clientError', (error, socket) => app.server.emit('clientError', error, socket))
+  const { url } = await listenOn(plain, address)
+  return {
+    url,
+    close: async (): Promise<void> => {
+      const timeout = setTimeout(() => plain.closeAllConnections(), DRAIN_TIMEOUT_MS)
+      await new Promise((resolve) => plain.close(resolve))
+      clearTimeout(timeout)
+    },
+  }
+}
 
 /** Lets requests under way finish, for a while, and closes. */
 export const closeServer = async (server: FastifyInstance): Promise<void> => {

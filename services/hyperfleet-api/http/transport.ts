@@ -49,7 +49,13 @@ export const createTransport = (
     tls === undefined
       ? createPlain(options, oneAtATime)
       : createSecure(
-          { ...options, ...tls, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
+          {
+            ...options,
+            ...tls,
+            handshakeTimeout: headers,
+            requestCert: needsCertificate,
+            rejectUnauthorized: needsCertificate,
+          },
           oneAtATime,
         )
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node.js would answer 417 without a word, and CONNECT not at all.

@@ -94,12 +94,15 @@ const OF_ANY_POD = [
   'metadata:80',
 ]
 
+/** Of these the second is for the release before. */
+const API = ['hyperfleet-api:https', 'hyperfleet-api:http']
+
 /** What each may open a connection to. Nothing else flows. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(SENTINELS.map((name) => [name, [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http']])),
+  ...Object.fromEntries(SENTINELS.map((name) => [name, [...EVERYWHERE, ...ANY_HTTPS, ...API]])),
   'fleet-operator': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client'],
-  'hyperfleet-adapter': [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http', 'nats:client'],
-  'hyperfleet-clusterdeployment': [...EVERYWHERE, ...ANY_HTTPS, 'hyperfleet-api:http'],
+  'hyperfleet-adapter': [...EVERYWHERE, ...ANY_HTTPS, ...API, 'nats:client'],
+  'hyperfleet-clusterdeployment': [...EVERYWHERE, ...ANY_HTTPS, ...API],
   'hyperfleet-clusterdevice': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client'],
   'hyperfleet-clusterpool': [...EVERYWHERE, ...ANY_HTTPS],
   'hyperfleet-api': [...EVERYWHERE, ...ANY_HTTPS, 'nats:client', 'postgres:sql'],

@@ -14,7 +14,7 @@ import type { GroundProvider } from './provider.ts'
 const NAMESPACE = 'hyperfleet-system'
 
 /** As the manifests name the API to others. */
-const API_URL = `http://hyperfleet-api.${NAMESPACE}.svc.cluster.local:8080`
+const API_URL = `https://hyperfleet-api.${NAMESPACE}.svc.cluster.local`
 
 const NATS_URL = `tls://nats.${NAMESPACE}.svc.cluster.local:4222`
 

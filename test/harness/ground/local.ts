@@ -39,7 +39,7 @@ const pointTo = async ({ apiUrl }: Suite, git: GitRepository): Promise<void> => 
     cwd: git.folder,
   })
   const edits = files.map(async (path) => {
-    const text = (await git.read(path)).replace(/http:.*:8080/, apiUrl)
+    const text = (await git.read(path)).replace(/https:.*\.cluster\.local/, apiUrl)
     return [path, text] as const
   })
   await git.commit('Where the API is', Object.fromEntries(await Promise.all(edits)))

@@ -29,7 +29,7 @@ const answer = async (resourceType: string, region: string): Promise<string> => 
       spec: {
         resourceType,
         shardSelector: { matchLabels: { region } },
-        hyperfleetAPI: { url: 'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080' },
+        hyperfleetAPI: { url: 'https://hyperfleet-api.hyperfleet-system.svc.cluster.local' },
       },
     })
     return 'accepted'

@@ -219,6 +219,16 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
       '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
     ],
     ['a certificate without its key', ['--tls-cert-file=tls.crt'], '--tls-cert-file: it needs --tls-key-file'],
+    [
+      'HTTP beside HTTP',
+      ['--http-bind-address=:8001'],
+      '--http-bind-address: without --tls-cert-file --bind-address is HTTP already: leave it out',
+    ],
+    [
+      'HTTP beside HTTPS whose clients show certificates',
+      ['--http-bind-address=:8001', '--tls-cert-file=a', '--tls-key-file=b', '--client-ca-file=c'],
+      '--http-bind-address: there no client shows a certificate of --client-ca-file: leave one of the two out',
+    ],
     ['a rate that is no number', ['--rate-limit=fast'], '--rate-limit: "fast" is not a whole number from 0'],
   ])('an API with %s', async (_case, args, reason) => {
     expect(await muster(['api', '--data-dir=/nonexistent', ...args])).toEqual({ code: 2, output: `muster: ${reason}` })
@@ -285,8 +295,9 @@ describe('what is asked for is printed', () => {
         --leader-elect [BOOL]                   work only while holding a lease, so that further replicas stand by (default: false; MUSTER_LEADER_ELECT)
         --webhook-bind-address <ADDRESS>        where the webhooks of --deny-… are served (default: :9443; MUSTER_WEBHOOK_BIND_ADDRESS)
         --webhook-host <HOST>                   how the API server reaches the webhooks (default: their Services’ names) (MUSTER_WEBHOOK_HOST)
-        --hyperfleet-api-url <URL>              the HyperFleet API, without a path: that of ClusterDeployments, of SentinelConfigs that name none, and the only one that gets the token (default: http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080; MUSTER_HYPERFLEET_API_URL)
+        --hyperfleet-api-url <URL>              the HyperFleet API, without a path: that of ClusterDeployments, of SentinelConfigs that name none, and the only one that gets the token (default: https://hyperfleet-api.hyperfleet-system.svc.cluster.local; MUSTER_HYPERFLEET_API_URL)
         --hyperfleet-api-token-file <FILE>      file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
+        --hyperfleet-api-ca <FILE>              certificates of the authorities that the one of the HyperFleet API is of, PEM (default: those of the machine), read for each connection (MUSTER_HYPERFLEET_API_CA)
         --dashboard-bind <ADDRESS>              where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free) (MUSTER_DASHBOARD_BIND)
         --adapter-runs-bind-address <ADDRESS>   where /adapter/runs is served, such as 127.0.0.1:8082; with TLS and for those whom Kubernetes lets on any other address; 0 for nowhere (default: 0; MUSTER_ADAPTER_RUNS_BIND_ADDRESS)
         --nats-url <URL>                        NATS server that the fleet keeps its state on; servers of one cluster are separated by commas (default: nats://127.0.0.1:4222; MUSTER_NATS_URL)

@@ -81,7 +81,7 @@ const installed = async (): Promise<World> => {
   const webhook = `127.0.0.1:${await freePort()}`
   const checkout = await ownSources()
   for (const path of globSync('kustomize/**/*.yaml', { cwd: checkout }))
-    await rewrite(join(checkout, path), (text) => text.replaceAll(/http:\/\/hyperfleet-api\.[\w.:-]+/g, url))
+    await rewrite(join(checkout, path), (text) => text.replaceAll(/https?:\/\/hyperfleet-api\.[\w.:-]+/g, url))
   await rewrite(join(checkout, 'kustomize/components/deny-overlap/webhook.yaml'), (text) =>
     text
       .replace(/clientConfig:\n(?: {6}.*\n)+/, `clientConfig: {url: "https://${webhook}/validate/sentinel"}\n`)

@@ -56,6 +56,40 @@ test('with a certificate the API serves HTTPS, takes a new one from its files, a
   await vi.waitUntil(async () => (await get(api.url, both)).subject === 'second', { timeout: 30_000, interval: 20 })
 })
 
+// API-179
+test('the API is served over HTTP beside HTTPS where that is asked for: the same answers, limits and end', async () => {
+  const tls = await files(await folderOfTest(), 'tls', await certificateFor('api'))
+  const lines: string[] = []
+  const plain = { host: '127.0.0.1', port: 0 }
+  const api = await serve({ tls, plain, log: recorder(lines) })
+  const { plainUrl = '' } = api
+  expect(api.url).toMatch(/^https:/)
+  expect(plainUrl).toMatch(/^http:/)
+  expect(lines.find((line) => line.includes('is serving'))).toContain(plainUrl)
+  const base = `${plainUrl}/api/hyperfleet/v1`
+  expect((await fetch(`${base}/clusters`, { method: 'POST', body: '{"name":"one","spec":{}}' })).status).toBe(201)
+  expect(await (await fetch(`${base}/clusters`)).json()).toMatchObject({ items: [{ name: 'one' }] })
+  expect((await get(api.url, await readFile(tls.certFile, 'utf8'))).status).toBe(200)
+  expect((await fetch(`${base}/nothing`)).headers.get('content-type')).toContain('application/problem+json')
+  const { createConnection } = await import('node:net')
+  const socket = createConnection({ host: '127.0.0.1', port: Number(new URL(plainUrl).port) })
+  socket.write('no request\r\n\r\n')
+  let answer = ''
+  for await (const bytes of socket) answer += String(bytes)
+  expect(answer).toContain('400 ')
+  expect(answer).toContain('application/problem+json')
+  const stream = await fetch(`${base}/clusters?watch=true`)
+  await api.stop()
+  expect(await stream.text()).toContain('end')
+  await expect(fetch(base)).rejects.toThrow()
+})
+
+// API-46
+test('without authentication HTTP is opened to no network, either', async () => {
+  const tls = await files(await folderOfTest(), 'tls', await certificateFor('api'))
+  await expect(serve({ tls, plain: { host: '0.0.0.0', port: 0 } })).rejects.toThrow('open to the network on 0.0.0.0')
+})
+
 // API-159
 test('the log says once that a certificate expires within a week, and once that it has expired', async () => {
   const clock = manualClock(new Date().toISOString())

@@ -27,3 +27,19 @@ export interface Mutation {
   /** Objects that the install's policies refuse, made before they are back. */
   readonly before?: readonly Edit[]
 }
+
+/** The first container of a workload's pods. */
+export const inContainer = (
+  kind: 'Deployment' | 'StatefulSet',
+  name: string,
+  change: (container: Any) => Any,
+): Edit => ({
+  kind,
+  name,
+  change: (object) => {
+    const changed = structuredClone(object)
+    const { containers } = changed.spec.template.spec
+    containers[0] = change(containers[0])
+    return changed
+  },
+})

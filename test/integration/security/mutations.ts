@@ -1,6 +1,7 @@
 /** Ways in which an install is weakened, each of which `muster security check` has to report. */
+import { API_MUTATIONS } from './api-mutations.ts'
 import { FLAG_MUTATIONS } from './flag-mutations.ts'
-import type { Any, Edit, Mutation } from './mutation.ts'
+import { type Any, inContainer, type Mutation } from './mutation.ts'
 import { OPEN_TRAFFIC_MUTATIONS } from './open-traffic-mutations.ts'
 import { POLICY_MUTATIONS } from './policy-mutations.ts'
 import { POOL_MUTATIONS } from './pool-mutations.ts'
@@ -9,18 +10,6 @@ import { TRAFFIC_MUTATIONS } from './traffic-mutations.ts'
 
 const NAMESPACE = 'hyperfleet-system'
 const RBAC = 'rbac.authorization.k8s.io'
-
-/** The first container of a workload's pods. */
-const inContainer = (kind: 'Deployment' | 'StatefulSet', name: string, change: (container: Any) => Any): Edit => ({
-  kind,
-  name,
-  change: (object) => {
-    const changed = structuredClone(object)
-    const { containers } = changed.spec.template.spec
-    containers[0] = change(containers[0])
-    return changed
-  },
-})
 
 const OBJECTS: readonly Mutation[] = [
   {
@@ -301,6 +290,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...POOL_MUTATIONS,
   ...DEVICES,
   ...WORKLOADS,
+  ...API_MUTATIONS,
   ...FLAG_MUTATIONS,
   ...OPEN_TRAFFIC_MUTATIONS,
   ...TRAFFIC_MUTATIONS,

@@ -1,4 +1,5 @@
 /** Attacks on NATS as it is delivered, and what keeps its users: docs/security.md, docs/spec/nats.md. */
+import { X509Certificate } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
@@ -51,6 +52,29 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const desired = async () => new Kvm(await world.as('nats-fleet')).open(BUCKETS.desired.name)
+
+// API-178
+test('the program beside NATS keeps the certificate of the HyperFleet API, for all its names, with the rights that are delivered', async () => {
+  const read = (kind: string, name: string) =>
+    plane.rest<{ data: Record<string, string>; type?: string }>(
+      'GET',
+      `/api/v1/namespaces/${world.namespace}/${kind}/${name}`,
+    )
+  const secret = await vi.waitFor(() => read('secrets', 'hyperfleet-api-tls'), PATIENCE)
+  const { data } = await read('configmaps', 'hyperfleet-api-ca')
+  const certificate = new X509Certificate(Buffer.from(secret.data['tls.crt'] ?? '', 'base64'))
+  expect(secret.type).toBe('kubernetes.io/tls')
+  const service = 'hyperfleet-api.hyperfleet-system'
+  for (const name of ['hyperfleet-api', service, `${service}.svc`, `${service}.svc.cluster.local`, 'localhost'])
+    expect(certificate.checkHost(name), name).toBeDefined()
+  expect(certificate.checkIP('127.0.0.1')).toBeDefined()
+  expect(certificate.verify(new X509Certificate(data['ca.crt'] ?? '').publicKey)).toBe(true)
+  await plane.rest('DELETE', `/api/v1/namespaces/${world.namespace}/secrets/hyperfleet-api-tls`)
+  const again = await vi.waitFor(() => read('secrets', 'hyperfleet-api-tls'), PATIENCE)
+  expect(again.data['tls.key']).not.toBe(secret.data['tls.key'])
+  expect(JSON.stringify(data)).not.toContain('PRIVATE')
+  expect(world.keeper.output()).not.toContain('PRIVATE')
+})
 
 // NATS-1
 test('attack: a stranger connects, with the authority’s certificate and without, with no key and with one of its own', async () => {

@@ -167,7 +167,9 @@ const shippedOn = async (volume: string, folder: string) => {
   return {
     config,
     data,
-    flags: args.filter((arg) => arg.includes('store-dir=')).map((arg) => arg.replace(`=${MOUNTED}`, `=${volume}`)),
+    flags: args
+      .filter((arg) => arg.includes('store-dir=') || arg.startsWith('--api-hosts='))
+      .map((arg) => arg.replace(`=${MOUNTED}`, `=${volume}`)),
   }
 }
 

@@ -34,7 +34,10 @@ export interface SentinelWorld extends AsyncDisposable {
 
 /** How a Sentinel is started. */
 export interface SentinelOptions
-  extends Pick<ControllerOptions, 'config' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile' | 'httpTargets'> {
+  extends Pick<
+    ControllerOptions,
+    'config' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile' | 'hyperfleetApiCa' | 'httpTargets'
+  > {
   readonly kubeconfig?: string
 }
 

@@ -49,6 +49,7 @@ const broken: readonly Manifest[] = [
     apiVersion: 'hyperfleet.redhat.com/v1alpha1',
     kind: 'SentinelConfig',
     metadata: { ...metadata, annotations: { 'argocd.argoproj.io/sync-wave': '5' } },
+    spec: { hyperfleetAPI: { url: 'http://hyperfleet-api:8080' } },
     status: {},
   },
   {
@@ -70,7 +71,14 @@ const broken: readonly Manifest[] = [
         metadata: { labels },
         spec: {
           serviceAccountName: 's',
-          containers: [{ name: 'c', image: 'i', args: ['--config=a'], ports: [{ containerPort: 80 }] }],
+          containers: [
+            {
+              name: 'c',
+              image: 'i',
+              args: ['--config=a', '--hyperfleet-api-token-file=t'],
+              ports: [{ containerPort: 80 }],
+            },
+          ],
         },
       },
     },
@@ -158,6 +166,8 @@ test('every problem names the object and says what to write', () => {
       "Deployment/a: container c: give port 80 a name",
       "Service/a: not every pod of its has the port 443",
       "PodMonitor/a: Deployment/a has no port metrics",
+      "SentinelConfig/a: name the HyperFleet API by https://",
+      "Deployment/a: say by MUSTER_HYPERFLEET_API_CA by which authorities it knows the HyperFleet API",
       "PodDisruptionBudget/a: Deployment/a has one replica, so no node could be drained",
       "NetworkPolicy/a: no pod of its has the port 443",
       "NetworkPolicy/a: no pod that it lets be called has the port 443",

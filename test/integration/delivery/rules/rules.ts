@@ -14,7 +14,7 @@ import { hasAHealthScript, hasASample, hasRolesForPeople, shownInColumns, tellsI
 import type { Rule } from './manifest.ts'
 import { byDigest, portsAreNamed, probed, restricted, sized, tokensAreMeant } from './pods.ts'
 import { noWildcards, rightsAreSomebodys } from './rights.ts'
-import { monitorsScrapeSomething, servicesLeadSomewhere } from './services.ts'
+import { monitorsScrapeSomething, servicesLeadSomewhere, theApiIsKnown } from './services.ts'
 import { bothSidesAgree, deniedUnlessNamed, policiesNamePodPorts } from './traffic.ts'
 
 /** What must hold in the build of every overlay, by what it is for. GITOPS-9, GITOPS-10. */
@@ -28,6 +28,7 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'ports are named': portsAreNamed,
   'Services lead somewhere': servicesLeadSomewhere,
   'monitors scrape something': monitorsScrapeSomething,
+  'callers know the HyperFleet API': theApiIsKnown,
   'budgets leave room': budgetsLeaveRoom,
   'policies name ports of pods': policiesNamePodPorts,
   'both sides of a call agree': bothSidesAgree,
