@@ -22,7 +22,9 @@ export interface TotalsBefore {
  * A page as one text, read with its total in one statement. Undefined when a document is too long for that (API-96).
  *
  * A total is counted when anything has changed since it was (API-103). Changes have versions: as long as the newest that a
- * statement sees is the one up to which all were there before an earlier statement, both see the same.
+ * statement sees is the one up to which all were there before an earlier statement, both see the same. So a total that is
+ * known of what this process has seen last is not in the statement, which has half of its planning without; it is
+ * counted by another one when there is something newer.
  */
 export const readPageText = async (
   source: Source,
@@ -30,14 +32,31 @@ export const readPageText = async (
   { totals, head }: TotalsBefore,
 ): Promise<PageText | undefined> => {
   const question = questionOf(source, page.filter)
-  const documents = new PageBuffer()
-  await executeInto(source, pageTextQuery(source, page, totalOf(source, page.filter, totals)), documents)
-  const { total, version, gap } = parseNumbers(documents.numbers)
+  const known = question === undefined ? undefined : totals.get(question)
+  if (known?.version === head) {
+    const { documents, version, gap } = await readDocuments(source, page, UNCOUNTED)
+    if (version === known.version && gap === known.gap) return wholePage(documents, known.total)
+    documents.giveBack()
+  }
+  const { documents, total, version, gap } = await readDocuments(source, page)
   if (question !== undefined && version === head) totals.set(question, { version: head, gap, total })
+  return wholePage(documents, total)
+}
+
+const readDocuments = async (source: Source, page: Page, total?: SqlText) => {
+  const documents = new PageBuffer()
+  await executeInto(source, pageTextQuery(source, page, total), documents)
+  return { documents, ...parseNumbers(documents.numbers) }
+}
+
+const wholePage = (documents: PageBuffer, total: number): PageText | undefined => {
   if (documents.isWhole) return { documents, total }
   documents.giveBack()
   return undefined
 }
+
+/** In the place of a total. */
+const UNCOUNTED = sql.raw("'0'")
 
 /** How many match in all: what is known while nothing has changed since, else counted. One text for both, so that it has one plan. */
 export const totalOf = (source: Source, filter: Filter, totals: KnownTotals): SqlText => {

@@ -78,7 +78,7 @@ onBothDatabases((fresh) => {
 })
 
 describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
-  test('API-103: a total tells of what another replica has done, at once', async () => {
+  test('API-103, API-177: a total tells of what another replica has done, at once', async () => {
     const choice = await freshPostgres()
     const [one, other] = [await serve(choice), await serve(choice)]
     expect([await totalOf(one), await totalOf(other)]).toEqual([0, 0])
@@ -110,7 +110,7 @@ describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
     expect(await totalOf(api)).toBe(3)
   })
 
-  test('API-103: what is known is not counted again', { timeout: FILLING_MS }, async () => {
+  test('API-103, API-177: what is known is not counted again', { timeout: FILLING_MS }, async () => {
     const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
     onTestFinished(() => database.close())
     await fill(database)
