@@ -30,24 +30,30 @@ export interface TextResponse {
 /** The page of a list that was read at once. */
 export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
   const { documents, total } = text
-  const items =
-    projection === undefined ? documents : documents.map((document) => projectDocument(String(document), projection))
-  return { status: 200, headers, json: joinItems(items, page, total) }
+  const ending = pageEnding(page, documents.count, total)
+  if (projection === undefined) {
+    // Nothing reads the bytes when the answer is sent (API-175).
+    return { status: 200, headers, json: documents.frame(BEGINNING, ending), onSent: () => documents.giveBack() }
+  }
+  const items = documents.documents().map((document) => projectDocument(document, projection))
+  documents.giveBack()
+  return { status: 200, headers, json: joinItems(items, ending) }
 }
 
+const BEGINNING = '{"items":['
 const pageEnding = (page: number, size: number, total: number) => `],"page":${page},"size":${size},"total":${total}}`
 
 /** A list as one JSON object, in UTF-8: each item is copied once, while a joined text is copied again to be encoded. */
-const joinItems = (items: readonly (string | Buffer)[], page: number, total: number): Buffer => {
+const joinItems = (items: readonly string[], ending: string): Buffer => {
   const parts = items.flatMap((item, index) => (index === 0 ? [item] : [',', item]))
-  return joinBytes(['{"items":[', ...parts, pageEnding(page, items.length, total)])
+  return joinBytes([BEGINNING, ...parts, ending])
 }
 
 /** One after the other, in UTF-8. */
-const joinBytes = (parts: readonly (string | Buffer)[]): Buffer => {
+const joinBytes = (parts: readonly string[]): Buffer => {
   const bytes = Buffer.allocUnsafe(parts.reduce((length, part) => length + Buffer.byteLength(part), 0))
   let end = 0
-  for (const part of parts) end += typeof part === 'string' ? bytes.write(part, end) : part.copy(bytes, end)
+  for (const part of parts) end += bytes.write(part, end)
   return bytes
 }
 
@@ -63,7 +69,7 @@ export const answerPage = <Key extends string | number>({
 }: PageResponse<Key>): OperationResponse => {
   if (rows.every(({ document }) => document !== null)) {
     const items = rows.map((row) => format(row.document ?? '', row))
-    return { status: 200, headers, json: joinItems(items, page, total) }
+    return { status: 200, headers, json: joinItems(items, pageEnding(page, items.length, total)) }
   }
   refuseLargePage(rows.map(({ bytes }) => bytes))
   const byKey = new Map(rows.map((row) => [row.key, row]))
@@ -94,11 +100,11 @@ export const writeItems = async (
   let count = 0
   for await (const items of portions) {
     for (const item of items) {
-      sink.write(`${count === 0 ? '{"items":[' : ','}${item}`)
+      sink.write(`${count === 0 ? BEGINNING : ','}${item}`)
       count += 1
     }
     await sink.drained()
     sink.signal.throwIfAborted()
   }
-  sink.write(`${count === 0 ? '{"items":[' : ''}${ending(count)}`)
+  sink.write(`${count === 0 ? BEGINNING : ''}${ending(count)}`)
 }

@@ -69,9 +69,17 @@ export interface Call<Path, Query, Body> {
 
 export type OperationResponse =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object }
-  /** A body that is JSON already. */
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string | Buffer }
+  | JsonResponse
   | StreamedResponse
+
+/** A body that is JSON already. */
+interface JsonResponse {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json: string | Buffer
+  /** Called when nothing reads the body any more; not where its connection breaks before. */
+  readonly onSent?: () => void
+}
 
 /** A body that is written until the returned promise resolves. */
 export interface StreamedResponse {

@@ -18,7 +18,11 @@ export const sendResponse = async (
 ): Promise<FastifyReply> => {
   if ('stream' in response) return sendStream(request, reply, response, options)
   reply.code(response.status).headers(response.headers ?? {})
-  if ('json' in response) return reply.type('application/json').send(response.json)
+  if ('json' in response) {
+    // When the system has taken the last byte, or of HEAD none. What is not sent to its end stays with the connection until that is gone.
+    if (response.onSent !== undefined) reply.raw.once('finish', response.onSent)
+    return reply.type('application/json').send(response.json)
+  }
   return response.body === undefined ? reply.send() : reply.type('application/json').send(JSON.stringify(response.body))
 }
 

@@ -1,11 +1,13 @@
 import { compileCount, type Filter } from './compile-filter.ts'
 import type { KnownTotal, KnownTotals } from './known-totals.ts'
 import { type Page, pageQuery, type Source, shortDocument } from './list.ts'
-import { compileText, executeTexts, type SqlText, sql } from './sql-text.ts'
+import { PageBuffer } from './page-buffer.ts'
+import { compileText, executeInto, type SqlText, sql } from './sql-text.ts'
 
-/** The documents of a page as they are answered, each JSON: text, or its bytes. */
+/** The documents of a page as they are answered, each JSON. */
 export interface PageText {
-  readonly documents: readonly (string | Buffer)[]
+  /** To be given back when it is sent. */
+  readonly documents: PageBuffer
   /** How many match in all. */
   readonly total: number
 }
@@ -20,7 +22,9 @@ export interface TotalsBefore {
  * A page as one text, read with its total in one statement. Undefined when a document is too long for that (API-96).
  *
  * A total is counted when anything has changed since it was (API-103). Changes have versions: as long as the newest that a
- * statement sees is the one up to which all were there before an earlier statement, both see the same.
+ * statement sees is the one up to which all were there before an earlier statement, both see the same. So a total that is
+ * known of what this process has seen last is not in the statement, which has half of its planning without; it is
+ * counted by another one when there is something newer.
  */
 export const readPageText = async (
   source: Source,
@@ -28,11 +32,31 @@ export const readPageText = async (
   { totals, head }: TotalsBefore,
 ): Promise<PageText | undefined> => {
   const question = questionOf(source, page.filter)
-  const rows = await executeTexts(source, pageTextQuery(source, page, totalOf(source, page.filter, totals)))
-  const { total, version, gap, documents } = parseRows(rows)
+  const known = question === undefined ? undefined : totals.get(question)
+  if (known?.version === head) {
+    const { documents, version, gap } = await readDocuments(source, page, UNCOUNTED)
+    if (version === known.version && gap === known.gap) return wholePage(documents, known.total)
+    documents.giveBack()
+  }
+  const { documents, total, version, gap } = await readDocuments(source, page)
   if (question !== undefined && version === head) totals.set(question, { version: head, gap, total })
-  return documents.every((document) => document !== null) ? { documents, total } : undefined
+  return wholePage(documents, total)
 }
+
+const readDocuments = async (source: Source, page: Page, total?: SqlText) => {
+  const documents = new PageBuffer()
+  await executeInto(source, pageTextQuery(source, page, total), documents)
+  return { documents, ...parseNumbers(documents.numbers) }
+}
+
+const wholePage = (documents: PageBuffer, total: number): PageText | undefined => {
+  if (documents.isWhole) return { documents, total }
+  documents.giveBack()
+  return undefined
+}
+
+/** In the place of a total. */
+const UNCOUNTED = sql.raw("'0'")
 
 /** How many match in all: what is known while nothing has changed since, else counted. One text for both, so that it has one plan. */
 export const totalOf = (source: Source, filter: Filter, totals: KnownTotals): SqlText => {
@@ -43,19 +67,10 @@ export const totalOf = (source: Source, filter: Filter, totals: KnownTotals): Sq
   return sql`case when ${NEWEST_VERSION} = ${version} and ${NEWEST_GAP} = ${gap} then ${total} else ${counted} end`
 }
 
-/**
- * One row has three numbers; each of the others has a document, or null where that is too long. Documents come in the order of the
- * page; nothing says that the numbers come before them.
- */
-const parseRows = (rows: readonly (string | Buffer | null)[]) => {
-  let numbers: string | undefined
-  const documents: (string | Buffer | null)[] = []
-  for (const text of rows)
-    if (text !== null && text.at(0) !== (typeof text === 'string' ? '{' : OPENING_BRACE)) numbers = String(text)
-    else documents.push(text)
+const parseNumbers = (numbers: string | undefined) => {
   if (numbers === undefined) throw new TypeError('a page has a row of numbers')
   const [total = 0, version = 0, gap = 0] = numbers.split(' ').map(Number)
-  return { total, version, gap, documents }
+  return { total, version, gap }
 }
 
 /**
@@ -76,7 +91,6 @@ const NEWEST_VERSION = sql.raw(
 )
 /** Up to where the newest versions lie that no change has: another when a server without some of the last changes takes over. */
 const NEWEST_GAP = sql.raw('coalesce((select max(upto) from change_gaps), 0)')
-const OPENING_BRACE = '{'.charCodeAt(0)
 /** No version is below zero. */
 const UNKNOWN: KnownTotal = { version: -1, gap: -1, total: 0 }
 /** A longer one is counted each time: what is known is bounded in bytes. */

@@ -2,8 +2,8 @@ import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kys
 import pg from 'pg'
 import { beginOnConnection } from './begin-on-connection.ts'
 import { followServers, type PostgresServers, probeServer } from './postgres-servers.ts'
-import { type ByteReader, splitRows } from './row-bytes.ts'
-import { readsBytes } from './sql-text.ts'
+import { type ByteReader, createSharingSocket, splitRows } from './row-bytes.ts'
+import { sinkOf } from './sql-text.ts'
 import { createStatementNames } from './statement-names.ts'
 
 const { builtins } = pg.types
@@ -30,6 +30,7 @@ export const openPostgres = (
   const servers = followServers(probeServer(url))
   const pool = new pg.Pool({
     Client: ByteClient,
+    stream: createSharingSocket,
     connectionString: url,
     // Its types know of no promise; it is waited for.
     onConnect: (async (client: pg.ClientBase) => {
@@ -92,8 +93,8 @@ const adaptPool = (pool: pg.Pool, servers: PostgresServers): PostgresPool => {
         if (name !== undefined) await forgetEvicted(client)
         const execute = () =>
           servers.follow(client, () => client.query({ text, values: [...values], ...(name !== undefined && { name }) }))
-        if (!readsBytes(values) || !(client instanceof ByteClient)) return execute()
-        return { rows: await client.rows.read(execute) }
+        const sink = sinkOf(values)
+        return sink === undefined || !(client instanceof ByteClient) ? execute() : client.rows.read(sink, execute)
       }
       // Without cursors, which nothing here opens.
       return { query, release: (isBroken?: boolean) => client.release(isBroken) } as unknown as PostgresPoolClient

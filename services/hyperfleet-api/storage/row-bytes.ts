@@ -1,12 +1,11 @@
+import { Socket } from 'node:net'
 import type pg from 'pg'
-
-/** A value of a row, of its one column, as the server sent it: UTF-8. */
-export type RowBytes = Buffer | null
+import type { ValueSink } from './page-buffer.ts'
 
 /** A connection whose driver reads rows as texts, and from which they can be had as bytes. */
 export interface ByteReader {
   /** Executes a statement of one column. @param execute sends it over this connection, where nothing else is under way */
-  read(execute: () => Promise<unknown>): Promise<RowBytes[]>
+  read<T>(sink: ValueSink, execute: () => Promise<T>): Promise<T>
 }
 
 /** A letter, and the length of what follows, which counts itself. */
@@ -17,6 +16,28 @@ const DATA_ROW = 'D'.charCodeAt(0)
 const LENGTH_AT = HEADER_BYTES + 2
 const VALUE_AT = LENGTH_AT + 4
 
+/** Bytes that are read at a time. */
+const READ_BYTES = 64 * 1024
+
+/** Made with the first connection: what never connects has none. */
+let readBuffer: Buffer | undefined
+
+/**
+ * A socket that reads to one same place, which it shares with all others: what came is told and done with before anything else is
+ * read (API-176). Node.js makes a buffer for each read otherwise, which are garbage at once and take tens of megabytes until
+ * they are collected. Over TLS the stream within makes them.
+ */
+export const createSharingSocket = (): Socket => {
+  readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES)
+  const socket: Socket = new Socket({
+    onread: {
+      buffer: readBuffer,
+      callback: (length, bytes) => socket.emit('data', (bytes as Buffer).subarray(0, length)),
+    },
+  } as ConstructorParameters<typeof Socket>[0])
+  return socket
+}
+
 /**
  * The driver decodes every value, and an answer of 300 KB would be encoded again. So its messages are told apart before it reads
  * them (PostgreSQL's protocol, "Message Formats"), and while rows are read as bytes they are kept from it (API-150).
@@ -25,21 +46,19 @@ const VALUE_AT = LENGTH_AT + 4
 export const splitRows = (client: pg.Client): ByteReader => {
   const { connection } = client as unknown as { readonly connection: DriverConnection }
   const attach = connection.attachListeners.bind(connection)
-  let toFill: RowBytes[] | undefined
+  let sink: ValueSink | undefined
   connection.attachListeners = (stream) =>
     attach({
-      on: (event, listener) => stream.on(event, event === 'data' ? splitMessages(() => toFill, listener) : listener),
+      on: (event, listener) => stream.on(event, event === 'data' ? splitMessages(() => sink, listener) : listener),
     })
   return {
-    read: async (execute) => {
-      const rows: RowBytes[] = []
-      toFill = rows
+    read: async (into, execute) => {
+      sink = into
       try {
-        await execute()
+        return await execute()
       } finally {
-        toFill = undefined
+        sink = undefined
       }
-      return rows
     },
   }
 }
@@ -54,55 +73,57 @@ interface MessageStream {
   on(event: string, listener: (bytes: Buffer) => void): unknown
 }
 
-/** Takes what comes in pieces of any size. @param rowsToFill where rows go at present @param forward takes the rest as it comes */
+/**
+ * Takes what comes in pieces of any size, and keeps nothing of them.
+ * @param currentSink where values go at present @param forward takes the rest as it comes, as bytes of its own
+ */
 export const splitMessages = (
-  rowsToFill: () => RowBytes[] | undefined,
+  currentSink: () => ValueSink | undefined,
   forward: (bytes: Buffer) => void,
-): ((bytes: Buffer) => void) => {
-  /** The beginning of a message, too short to know how long it is. */
+): ((piece: Buffer) => void) => {
+  /** The beginning of a message, too short to know how long it is, or its value. */
   let beginning: Buffer | undefined
   /** Bytes that are to come of the message that has begun. */
   let missing = 0
-  /** The row that has begun; undefined within other messages. */
-  let row: Buffer[] | undefined
+  /** What takes the row that has begun; undefined within other messages. */
+  let taker: ValueSink | undefined
   return (piece) => {
     const bytes = beginning === undefined ? piece : Buffer.concat([beginning, piece])
     beginning = undefined
     let at = 0
     let forwarded = 0
     const forwardRest = () => {
-      if (at > forwarded) forward(bytes.subarray(forwarded, at))
+      if (at > forwarded) forward(Buffer.from(bytes.subarray(forwarded, at)))
       forwarded = at
     }
     while (at < bytes.length) {
       if (missing === 0) {
-        if (bytes.length - at < HEADER_BYTES) {
-          beginning = bytes.subarray(at)
-          break
+        const left = bytes.length - at
+        const isRow = bytes[at] === DATA_ROW && currentSink() !== undefined
+        if (left < (isRow ? VALUE_AT : HEADER_BYTES)) {
+          forwardRest()
+          beginning = Buffer.from(bytes.subarray(at))
+          return
         }
         missing = LETTER_BYTES + bytes.readUInt32BE(at + LETTER_BYTES)
-        if (bytes[at] === DATA_ROW && rowsToFill() !== undefined) {
+        if (isRow) {
           forwardRest()
-          row = []
+          taker = currentSink()
+          const length = bytes.readInt32BE(at + LENGTH_AT)
+          taker?.begin(length < 0 ? undefined : length)
+          at += VALUE_AT
+          missing -= VALUE_AT
         }
       }
       const length = Math.min(missing, bytes.length - at)
-      row?.push(bytes.subarray(at, at + length))
+      // A statement that failed in the middle of a row has no use for the rest of it.
+      if (length > 0 && taker === currentSink()) taker?.take(bytes, at, at + length)
       at += length
       missing -= length
-      if (row === undefined) continue
+      if (taker === undefined) continue
       forwarded = at
-      if (missing > 0) continue
-      rowsToFill()?.push(readValue(row))
-      row = undefined
+      if (missing === 0) taker = undefined
     }
     forwardRest()
   }
-}
-
-const readValue = (parts: readonly Buffer[]): RowBytes => {
-  const [first = Buffer.alloc(0), ...others] = parts
-  const message = others.length === 0 ? first : Buffer.concat(parts)
-  const length = message.readInt32BE(LENGTH_AT)
-  return length < 0 ? null : message.subarray(VALUE_AT, VALUE_AT + length)
 }

@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import type { DialectName, Reader } from './dialect.ts'
-import type { RowBytes } from './row-bytes.ts'
+import type { ValueSink } from './page-buffer.ts'
 
 /**
  * Statements that are written anew for every request, as searches are. Kysely makes a tree of each and walks it, which takes it
@@ -57,23 +57,22 @@ export const execute = async <Row>(
   statement: SqlText,
 ): Promise<Row[]> => (await kysely.executeQuery<Row>(compileText(dialect, statement))).rows
 
-/** The values of statements whose rows are read as bytes: all that the driver is given of a statement beside its text. */
-const valuesOfByteStatements = new WeakSet<readonly unknown[]>()
+/** Where the rows of a statement go, by its values: they are all that the driver is given of a statement beside its text. */
+const sinks = new WeakMap<readonly unknown[], ValueSink>()
 
-/** Whether a statement that has these very values is one of `executeTexts`. */
-export const readsBytes = (values: readonly unknown[]): boolean => valuesOfByteStatements.has(values)
+/** What takes the rows of a statement that has these very values; undefined where its caller gets them. */
+export const sinkOf = (values: readonly unknown[]): ValueSink | undefined => sinks.get(values)
 
-/** Executes a statement of one column `text`. @returns its values: bytes as PostgreSQL sends them, texts of SQLite */
-export const executeTexts = async (
+/** Executes a statement of one column `text`. @param sink takes its values: bytes as PostgreSQL sends them, texts of SQLite */
+export const executeInto = async (
   { kysely, dialect }: { readonly kysely: Reader; readonly dialect: DialectName },
   statement: SqlText,
-): Promise<(RowBytes | string)[]> => {
-  const query = compileText(dialect, statement)
-  if (dialect === 'postgres') {
-    valuesOfByteStatements.add(query.parameters)
-    return (await kysely.executeQuery<RowBytes>(query as CompiledQuery<RowBytes>)).rows
-  }
-  return (await kysely.executeQuery<TextRow>(query as CompiledQuery<TextRow>)).rows.map(({ text }) => text)
+  sink: ValueSink,
+): Promise<void> => {
+  const query = compileText<TextRow>(dialect, statement)
+  if (dialect === 'postgres') sinks.set(query.parameters, sink)
+  const { rows } = await kysely.executeQuery<TextRow>(query)
+  for (const { text } of rows) sink.takeText(text)
 }
 
 interface TextRow {
