@@ -28,8 +28,8 @@ export default defineConfig({
   test: {
     // As Node.js does it: the default import of a CommonJS package is its module.exports.
     deps: { interopDefault: false },
-    // Half of a test's time is waiting for servers, so two workers more than there are cores keep these busy.
-    maxWorkers: availableParallelism() + 2,
+    // Most of a test's time is waiting for servers: with two workers more than there are cores these were busy for two thirds of a run.
+    maxWorkers: availableParallelism() + 4,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['hack/testing/file-cost.ts', 'hack/testing/deep-properties.ts'],
     // Where all tests share two cores, what is waited for comes late; vitest gives it one second, and a test five.
@@ -41,6 +41,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          // They keep nothing of each other's, so a worker's files share its modules: to load them for each took half of the processor's time.
+          isolate: false,
           include: [
             '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,fuzz,harness,worlds}}/**/*.test.ts',
           ],
@@ -66,9 +68,9 @@ export default defineConfig({
           include: [...ON_KIND, ...BUILT_LATER, ...GITOPS],
           env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/kind-global.ts', 'test/harness/global.ts'],
-          // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are
-          // restarted and nothing comes to its end.
-          maxWorkers: 2,
+          // Each file has a cluster of its own, with the suite as pods. Three have room, since an engine has eight times the share of a
+          // process (hack/docker/private.sh) and a file waits for most of its time; more would starve each other's probes.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
