@@ -49,10 +49,10 @@ const releaseOrphanedCluster = async (
   if (cluster === undefined || pool === undefined || !hasOnlyLease(cluster)) return
   const leasing = { api, clock, writeCache: new WriteCache() }
   const { resourceVersion } = cluster.metadata
-  const letGo = () =>
+  const removeFinalizer = () =>
     patchIfUnchanged(leasing, ClusterDeployment, { name, namespace, resourceVersion }, { metadata: { finalizers: [] } })
   if (!(await isNamespaceOfClusters(namespace, api))) {
-    await letGo()
+    await removeFinalizer()
     log.info(`cluster ${namespace}/${name} went: no pool looks after it, as none made its namespace`)
     return
   }
@@ -68,7 +68,7 @@ const releaseOrphanedCluster = async (
     const place = { metadata: { namespace: pool.namespace } }
     await releaseLease({ ...leasing, pool: place, objects }, customization.metadata, { outcome: 'Lost' })
   }
-  await letGo()
+  await removeFinalizer()
   log.info(`cluster ${namespace}/${name} went without its pool ${pool.namespace}/${pool.poolName}, which is gone`, {
     customization: leased,
   })
