@@ -37,6 +37,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'rbac.authorization.k8s.io', resource: 'clusterroles', verbs: ['bind'], name: 'hive-cluster-pool-cluster-admin', scope: 'Cluster' },
   ],
   clusterclaim: [
+    { group: '', resource: 'namespaces', verbs: ['get'], scope: 'Cluster' },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterclaims', verbs: ['get', 'list', 'watch', 'patch', 'delete'], scope: 'Cluster' },
     { group: 'hive.openshift.io', resource: 'clusterclaims/status', verbs: ['patch'], scope: 'Cluster' },

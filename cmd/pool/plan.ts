@@ -10,7 +10,7 @@ import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain, explainText } from '#controllers/clusterpool/explain.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
-import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { askedInPools, indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
 import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { type ObserveSources, readPoolObjects } from '#controllers/clusterpool/observe.ts'
@@ -82,7 +82,7 @@ const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promi
     clustersOfPool: clusters(indexEntries.clustersOfPool),
     cluster: clusters(indexEntries.cluster),
     clustersInNamespace: clusters(indexEntries.clustersInNamespace),
-    askedClusters: clusters(indexEntries.askedClusters),
+    askedClusters: askedInPools(clusters(indexEntries.askedClusters), namespaces(indexEntries.namespace)),
     claimsOfPool: claims(indexEntries.claimsOfPool),
     claim: claims(indexEntries.claim),
     customization: customizations(indexEntries.customization),

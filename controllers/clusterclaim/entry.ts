@@ -13,6 +13,7 @@ const rights: Rights = {
   about: 'To keep claims, in the process that keeps pools and as its ServiceAccount.',
   why: {
     clusterclaims: 'A claim is deleted when its lifetime is over.',
+    namespaces: 'Whether a pool made the one in which the cluster of a claim is its label says.',
     roles: 'Subjects of claims are let into the namespaces of their clusters.',
     ...EVENTS,
   },

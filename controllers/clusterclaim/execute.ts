@@ -8,6 +8,7 @@ import { kstatusConditions, withConditions } from '#operator/model/conditions.ts
 import type { Decision } from './decide.ts'
 import { revokeGrants } from './grant-writes.ts'
 import type { ClaimIndexes } from './observe.ts'
+import { isNamespaceOfCluster } from './pool-namespace.ts'
 
 /** @returns the claim with its finalizer */
 export const addFinalizer = async ({ object, api }: Context<ClusterClaim>): Promise<ClusterClaim> => {
@@ -92,5 +93,6 @@ const isClusterClaimed = async ({ spec, metadata }: ClusterClaim, api: Api): Pro
   if (spec.namespace === undefined) return false
   const found = await api.get(ClusterDeployment, spec.namespace, spec.namespace)
   const pool = found?.spec.clusterPoolRef
-  return pool?.claimName === metadata.name && pool.namespace === metadata.namespace
+  const isNamed = pool?.claimName === metadata.name && pool.namespace === metadata.namespace
+  return isNamed && (await isNamespaceOfCluster(spec.namespace, api))
 }

@@ -6,6 +6,10 @@ import { decide, type WriteRejection, withFinalizerRejection, withGrantRejection
 import { addFinalizer, execute, writeStatus } from './execute.ts'
 import { grantSubjects } from './grant-writes.ts'
 import { type ClaimIndexes, observe } from './observe.ts'
+import { isNamespaceOfCluster } from './pool-namespace.ts'
+
+/** When a cluster is looked at again that lies in no namespace of a pool's cluster. */
+const STRANGE_RECHECK_MS = 15_000
 
 /** @returns the handler of `reconcile` */
 export const reconcile =
@@ -27,7 +31,10 @@ const pass = async (indexes: ClaimIndexes, context: Context<ClusterClaim>): Prom
       await reportRejection(indexes, context, error)
     throw error
   })
-  const { observed, cluster } = observe(claim, indexes)
+  const seen = observe(claim, indexes)
+  const isOfPool = seen.cluster !== undefined && (await isNamespaceOfCluster(claim.spec.namespace ?? '', context.api))
+  const cluster = isOfPool ? seen.cluster : undefined
+  const observed = isOfPool ? seen.observed : { ...seen.observed, cluster: undefined }
   const now = context.clock.now()
   const decided = decide(observed, now)
   // Granted before the status is written, which says whether it could be.
@@ -38,6 +45,8 @@ const pass = async (indexes: ClaimIndexes, context: Context<ClusterClaim>): Prom
   await execute(claim, cluster, decision, indexes, context)
   if (rejection) throw rejection
   const { recheckAt } = decision
+  // The labels of a namespace from a backup may come later, and no watch tells of them.
+  if (seen.cluster !== undefined && !isOfPool) return { requeueAfter: STRANGE_RECHECK_MS }
   return recheckAt && { requeueAfter: Math.max(0, recheckAt.getTime() - now.getTime()) }
 }
 

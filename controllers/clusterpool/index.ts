@@ -79,7 +79,10 @@ export const clusterPool = ({
   pools.source('orphans', async (context) => {
     await Promise.all([
       releaseOrphanedClusters(orphans, context),
-      releaseOrphanedLeases({ leases, pools: byName, clusters: indexes.cluster }, context),
+      releaseOrphanedLeases(
+        { leases, pools: byName, clusters: indexes.cluster, namespaces: indexes.namespace },
+        context,
+      ),
     ])
   })
   pools.on.event('forget', ({ type, object }) => {

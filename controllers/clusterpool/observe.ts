@@ -14,7 +14,7 @@ import type { NamespacedName } from './model/names.ts'
 import type { PoolNamespace, PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
 import { type PoolIndexes, PROVIDER_ROLES } from './observe/indexes.ts'
-import { findOwnClusters, isNamespaceOfEarlierPool } from './observe/own-clusters.ts'
+import { findOwnClusters, isNamespaceOfClusters, isNamespaceOfEarlierPool } from './observe/own-clusters.ts'
 import type { Rejections } from './observe/rejections.ts'
 import type { WriteCache } from './observe/write-cache.ts'
 
@@ -118,7 +118,10 @@ const findCustomizations = (
   )
 }
 
-/** Leases may name a cluster that was not made yet, or is gone. A cache is no proof of that. */
+/**
+ * Leases may name a cluster that was not made yet, or is gone. A cache is no proof of that. What only has its name, in a namespace that no pool made, is none:
+ * it would hold the lease, and the pool, for as long as its author likes (POOL-105).
+ */
 const findAbsentClusters = async (
   clusters: readonly ClusterDeployment[],
   customizations: readonly ClusterDeploymentCustomization[],
@@ -128,8 +131,12 @@ const findAbsentClusters = async (
   const absent: NamespacedName[] = []
   for (const { status } of customizations) {
     const named = status?.clusterDeploymentRef
-    if (named === undefined || there.has(keyOf(named)) || indexes.cluster.get(keyOf(named)).length > 0) continue
-    if ((await api.get(ClusterDeployment, named.name, named.namespace)) === undefined) absent.push(named)
+    if (named === undefined || there.has(keyOf(named))) continue
+    const isThere =
+      indexes.cluster.get(keyOf(named)).length > 0 ||
+      (await api.get(ClusterDeployment, named.name, named.namespace)) !== undefined
+    const cached = (name: string) => indexes.namespace.get(name)[0]
+    if (!isThere || !(await isNamespaceOfClusters(named.namespace, api, cached))) absent.push(named)
   }
   return absent
 }

@@ -1,11 +1,13 @@
 /** Clusters of a pool whose API server can't be reached: POOL-64, POOL-67, POOL-68, CLAIM-10. */
 import { describe, expect, test } from 'vitest'
+import type { Namespace } from '#apis/kubernetes.ts'
 import type { Duration } from '#operator/model/duration.ts'
 import { aClaim, aCluster, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { conditionIn, planPass, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { applyBrake, createBrake } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { toObserved } from './model/observed.ts'
+import { askedInPools, indexEntries } from './observe/indexes.ts'
 
 const pool = aPool({ size: 1, runningCount: 1 })
 
@@ -93,6 +95,26 @@ describe('POOL-68: one cluster of a pool that falls silent', () => {
       /^True\/TooManyAtOnce: 1 clusters would be deleted .* the network: a \(.*release-deletions=[0-9a-f]{12}$/,
     )
   })
+})
+
+test('POOL-107, attack: clusters outside of the namespaces of clusters say that they are a pool’s, and fall silent or answer; none is counted', () => {
+  const own = [aCluster('a', { unreachable: 'for long' }), aCluster('b', { unreachable: 'now' })]
+  const baits = (['True', 'False'] as const).flatMap((status) =>
+    Array.from({ length: 100 }, (_, at) => {
+      const bait = aCluster(`bait-${at}`, { unreachable: 'now' })
+      const conditions = bait.status?.conditions?.map((one) => ({ ...one, status }))
+      return { ...bait, metadata: { ...bait.metadata, namespace: 'mallory' }, status: { ...bait.status, conditions } }
+    }),
+  )
+  const places = new Map(own.map(({ metadata }) => [metadata.namespace ?? '', [{} as Namespace]]))
+  const asked = askedInPools(lookup([...own, ...baits].flatMap((one) => [...indexEntries.askedClusters(one)])), {
+    get: (name) => places.get(name) ?? [],
+  })
+  expect([asked.get('silent').length, asked.get('answers').length]).toEqual([2, 0])
+})
+
+const lookup = <V>(entries: readonly (readonly [string, V])[]) => ({
+  get: (key: string) => entries.flatMap(([under, value]) => (under === key ? [value] : [])),
 })
 
 test('CLAIM-10: a cluster that can’t be reached is given to no claim; one that was never reached from here is', () => {

@@ -1,6 +1,7 @@
 /**
  * Clusters of which nothing but a lease is left, and whose pool was removed by force: no pass lets them go. A new pool of that name
- * may, and another manager, at the same time: every write is guarded by the resourceVersion that was read (POOL-43).
+ * may, and another manager, at the same time: every write is guarded by the resourceVersion that was read (POOL-43). One that is in no
+ * namespace of a pool's cluster is let go as well, and nothing that it names is written for its sake (POOL-108).
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
@@ -9,6 +10,7 @@ import { LEASE_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.
 import { patchIfUnchanged } from '../execute/context.ts'
 import { isSame } from '../model/names.ts'
 import type { Lookup } from '../observe/indexes.ts'
+import { isNamespaceOfClusters } from '../observe/own-clusters.ts'
 import { WriteCache } from '../observe/write-cache.ts'
 import { type LeaseContext, releaseLease } from './lease-writes.ts'
 import { type SweepContext, sweep } from './sweep.ts'
@@ -45,26 +47,28 @@ const releaseOrphanedCluster = async (
   const cluster = await api.get(ClusterDeployment, name, namespace)
   const pool = cluster?.spec.clusterPoolRef
   if (cluster === undefined || pool === undefined || !hasOnlyLease(cluster)) return
+  const leasing = { api, clock, writeCache: new WriteCache() }
+  const { resourceVersion } = cluster.metadata
+  const removeFinalizer = () =>
+    patchIfUnchanged(leasing, ClusterDeployment, { name, namespace, resourceVersion }, { metadata: { finalizers: [] } })
+  if (!(await isNamespaceOfClusters(namespace, api))) {
+    await removeFinalizer()
+    log.info(`cluster ${namespace}/${name} went: no pool looks after it, as none made its namespace`)
+    return
+  }
   const uid = cluster.metadata.labels?.[POOL_LABELS.uid]
   const found = await api.get(ClusterPool, pool.poolName, pool.namespace)
   if (found !== undefined && (uid === undefined || found.metadata.uid === uid)) return
 
-  const { resourceVersion } = cluster.metadata
   const leased = pool.clusterDeploymentCustomization?.name
   const customization =
     leased === undefined ? undefined : await api.get(ClusterDeploymentCustomization, leased, pool.namespace)
-  const leasing = { api, clock, writeCache: new WriteCache() }
   if (customization !== undefined && mayRelease(customization, { name, namespace })) {
     const objects: LeaseContext['objects'] = { customizations: [customization] }
     const place = { metadata: { namespace: pool.namespace } }
     await releaseLease({ ...leasing, pool: place, objects }, customization.metadata, { outcome: 'Lost' })
   }
-  await patchIfUnchanged(
-    leasing,
-    ClusterDeployment,
-    { name, namespace, resourceVersion },
-    { metadata: { finalizers: [] } },
-  )
+  await removeFinalizer()
   log.info(`cluster ${namespace}/${name} went without its pool ${pool.namespace}/${pool.poolName}, which is gone`, {
     customization: leased,
   })

@@ -5,10 +5,12 @@
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { Namespace } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { isRestoring } from '../model/metadata.ts'
 import type { Lookup } from '../observe/indexes.ts'
+import { isNamespaceOfClusters } from '../observe/own-clusters.ts'
 import { WriteCache } from '../observe/write-cache.ts'
 import { LEASE_GRACE_MS } from './lease.ts'
 import { releaseLease } from './lease-writes.ts'
@@ -30,6 +32,8 @@ export interface LeaseCaches {
   /** By `namespace/name`. */
   readonly pools: Lookup<ClusterPool>
   readonly clusters: Lookup<ClusterDeployment>
+  /** Those of clusters, by name. */
+  readonly namespaces: Lookup<Namespace>
 }
 
 /** Gives them back until the signal aborts. */
@@ -49,13 +53,14 @@ export const releaseOrphanedLeases = (caches: LeaseCaches, doing: SweepContext):
 /** As far as caches and the time tell; it costs no request while pools and clusters are there. */
 const mayBeOrphaned = (
   { metadata, status }: ClusterDeploymentCustomization,
-  { pools, clusters }: Omit<LeaseCaches, 'leases'>,
+  { pools, clusters, namespaces }: Omit<LeaseCaches, 'leases'>,
   now: Date,
 ): boolean => {
   // Its pool and its cluster may be about to come. POOL-52.
   if (isRestoring(metadata)) return false
   const { clusterDeploymentRef: cluster, clusterPoolRef: pool } = status ?? {}
-  if (cluster === undefined || clusters.get(keyOf(cluster)).length > 0) return false
+  if (cluster === undefined) return false
+  if (clusters.get(keyOf(cluster)).length > 0 && namespaces.get(cluster.namespace).length > 0) return false
   if (pool !== undefined && pools.get(keyOf(pool)).length > 0) return false
   const since = findCondition(status?.conditions, 'Available')?.lastTransitionTime
   return (since === undefined ? 0 : Date.parse(since)) + LEASE_GRACE_MS <= now.getTime()
@@ -70,7 +75,8 @@ const releaseOrphanedLease = async (
   const { clusterDeploymentRef: cluster, clusterPoolRef: pool } = customization?.status ?? {}
   if (customization === undefined || cluster === undefined || isRestoring(customization.metadata)) return
   if (pool !== undefined && (await api.get(ClusterPool, pool.name, pool.namespace)) !== undefined) return
-  if ((await api.get(ClusterDeployment, cluster.name, cluster.namespace)) !== undefined) return
+  const made = await api.get(ClusterDeployment, cluster.name, cluster.namespace)
+  if (made !== undefined && (await isNamespaceOfClusters(cluster.namespace, api))) return
   const objects = { customizations: [customization] }
   const place = { metadata: { namespace } }
   await releaseLease({ api, clock, writeCache: new WriteCache(), pool: place, objects }, customization.metadata, {

@@ -34,6 +34,25 @@ export interface PoolIndexes {
   readonly providerRoles: Lookup<ProviderRole>
 }
 
+/** Of a cluster that says to be of a pool. */
+interface AskedCluster {
+  readonly namespace: string
+  readonly since: number
+}
+
+/**
+ * What others write that looks like a cluster of a pool would say for all pools how many fall silent, or answer: those in the namespaces of clusters count.
+ * POOL-107.
+ * @param asked an index of `indexEntries.askedClusters` @param namespaces those with the label of a pool, by name
+ */
+export const askedInPools = (asked: Lookup<AskedCluster>, namespaces: Lookup<Namespace>): Lookup<number> => ({
+  get: (key) =>
+    asked
+      .get(key)
+      .filter(({ namespace }) => namespaces.get(namespace).length > 0)
+      .map(({ since }) => since),
+})
+
 /** Where the rights of all providers are found. */
 export const PROVIDER_ROLES = 'all'
 
@@ -49,11 +68,12 @@ export const indexEntries = {
   clustersInNamespace: (cluster: ClusterDeployment): Entries<ClusterDeployment> => [
     [cluster.metadata.namespace ?? '', cluster],
   ],
-  askedClusters: ({ metadata, spec: { clusterPoolRef: pool }, status }: ClusterDeployment): Entries<number> => {
+  askedClusters: ({ metadata, spec: { clusterPoolRef: pool }, status }: ClusterDeployment): Entries<AskedCluster> => {
     const found = findCondition(status?.conditions, UNREACHABLE)
     const isOthers = pool === undefined || Boolean(pool.claimName) || metadata.deletionTimestamp !== undefined
     if (found === undefined || found.status === 'Unknown' || isOthers) return []
-    return [[found.status === 'True' ? 'silent' : 'answers', Date.parse(found.lastTransitionTime)]]
+    const since = Date.parse(found.lastTransitionTime)
+    return [[found.status === 'True' ? 'silent' : 'answers', { namespace: metadata.namespace ?? '', since }]]
   },
   claimsOfPool: (claim: ClusterClaim): Entries<ClusterClaim> => [
     [poolKey(claim.metadata.namespace, claim.spec.clusterPoolName), claim],
@@ -96,20 +116,23 @@ export const indexCaches = ({
   namespaces,
   bindings,
   roles,
-}: PoolCaches): PoolIndexes => ({
-  clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
-  cluster: clusters.index('cluster', indexEntries.cluster),
-  clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
-  askedClusters: clusters.index('asked-clusters', indexEntries.askedClusters),
-  claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
-  claim: claims.index('claim', indexEntries.claim),
-  customization: customizations.index('customization-by-name', indexEntries.customization),
-  customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
-  namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
-  namespace: namespaces.index('namespace-by-name', indexEntries.namespace),
-  bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
-  providerRoles: roles.index('provider-roles', indexEntries.providerRoles),
-})
+}: PoolCaches): PoolIndexes => {
+  const namespace = namespaces.index('namespace-by-name', indexEntries.namespace)
+  return {
+    clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
+    cluster: clusters.index('cluster', indexEntries.cluster),
+    clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
+    askedClusters: askedInPools(clusters.index('asked-clusters', indexEntries.askedClusters), namespace),
+    claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
+    claim: claims.index('claim', indexEntries.claim),
+    customization: customizations.index('customization-by-name', indexEntries.customization),
+    customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
+    namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
+    namespace,
+    bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
+    providerRoles: roles.index('provider-roles', indexEntries.providerRoles),
+  }
+}
 
 /** The customizations that a pool's spec or status is about. */
 export const customizationNames = ({ spec, status }: ClusterPool): readonly string[] => [

@@ -45,3 +45,17 @@ export const findOwnClusters = async (
   }
   return clusters.filter(({ metadata }) => isOwn.get(metadata.namespace ?? ''))
 }
+
+/**
+ * Is it one in which pools make clusters? An object that is called like a cluster is none elsewhere: any account that may make a namespace may make both. What is
+ * in a namespace that is gone is about to go as well.
+ * @param cached a namespace with the label of some pool @throws ApiError, NetworkError
+ */
+export const isNamespaceOfClusters = async (
+  name: string,
+  api: Api,
+  cached: Lookup = () => undefined,
+): Promise<boolean> => {
+  const namespace = cached(name) ?? (await api.get(Namespace, name))
+  return namespace === undefined || namespace.metadata.labels?.[POOL_LABELS.uid] !== undefined
+}

@@ -2,9 +2,11 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { Namespace } from '#apis/kubernetes.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
 import { type PoolObjects, toObserved } from '#controllers/clusterpool/model/observed.ts'
-import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { askedInPools, indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
 import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
@@ -75,7 +77,14 @@ const filledPool = (
   const read: PoolObjects = { pool, clusters, customizations, claims: [] }
   // The first pass says what all conditions are Unknown, the second what they are.
   const later = withStatus(pool, read)
-  return { pool: withStatus(later, { ...read, pool: later }), indexes: viewOf(clusters, customizations) }
+  return {
+    pool: withStatus(later, { ...read, pool: later }),
+    indexes: viewOf(
+      clusters,
+      customizations,
+      names.map((name) => namespaceOf(name, pool)),
+    ),
+  }
 }
 
 const withStatus = (pool: ClusterPool, read: PoolObjects): ClusterPool => {
@@ -83,20 +92,29 @@ const withStatus = (pool: ClusterPool, read: PoolObjects): ClusterPool => {
   return write === undefined ? pool : { ...pool, status: write.status }
 }
 
+/** As the pool made it for a cluster. */
+const namespaceOf = (name: string, { metadata: { uid } }: ClusterPool): Namespace => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  spec: {},
+  metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', labels: { [POOL_LABELS.uid]: uid } },
+})
+
 const viewOf = (
   clusters: readonly ClusterDeployment[],
   customizations: readonly ClusterDeploymentCustomization[],
+  namespaces: readonly Namespace[],
 ): PoolIndexes => ({
   clustersOfPool: lookup(clusters, indexEntries.clustersOfPool),
   cluster: lookup(clusters, indexEntries.cluster),
   clustersInNamespace: lookup(clusters, indexEntries.clustersInNamespace),
-  askedClusters: lookup(clusters, indexEntries.askedClusters),
+  askedClusters: askedInPools(lookup(clusters, indexEntries.askedClusters), lookup(namespaces, indexEntries.namespace)),
   claimsOfPool: lookup([], indexEntries.claimsOfPool),
   claim: lookup([], indexEntries.claim),
   customization: lookup(customizations, indexEntries.customization),
   customizationsHeldBy: lookup(customizations, indexEntries.customizationsHeldBy),
-  namespacesOfPool: lookup([], indexEntries.namespacesOfPool),
-  namespace: lookup([], indexEntries.namespace),
+  namespacesOfPool: lookup(namespaces, indexEntries.namespacesOfPool),
+  namespace: lookup(namespaces, indexEntries.namespace),
   bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
   providerRoles: lookup([], indexEntries.providerRoles),
 })

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { clusterOf, delayWatchEvents, eventually, leaveLease, poolWorld } from './world.ts'
 
@@ -45,8 +47,10 @@ test('POOL-38: a deleted pool goes within 15 s of the last ClusterDeployment tha
   await eventually(async () => expect((await the.get.pool('waiting')).status?.conditions).toBeDefined())
   delayWatchEvents(proxy)
   // A cluster that was made by a manager which went: it holds the lease, and its pool sees it by a GET alone.
-  await clusterOf(the, 'another', 'unseen', the.namespace)
-  await leaveLease(the, 'leased', 'waiting', 'unseen', new Date(), the.namespace)
+  const place = `${the.namespace}-unseen`
+  await the.api.create(Namespace, { metadata: { name: place, labels: { [POOL_LABELS.uid]: 'of-another' } } })
+  await clusterOf(the, 'another', 'unseen', place)
+  await leaveLease(the, 'leased', 'waiting', 'unseen', new Date(), place)
   await eventually(async () =>
     expect((await the.get.pool('waiting')).status?.inventory?.leased?.status).not.toBe('Available'),
   )
@@ -58,7 +62,7 @@ test('POOL-38: a deleted pool goes within 15 s of the last ClusterDeployment tha
   )
   // Until its own writes, and those of others to the customization, have it look no more.
   await delay(1_000)
-  await the.api.delete(ClusterDeployment, 'unseen', the.namespace)
+  await the.api.delete(ClusterDeployment, 'unseen', place)
   const since = clock.now().getTime()
   await eventually(async () => expect(await the.api.get(ClusterPool, 'waiting', the.namespace)).toBeUndefined())
   // By a clock of which thirty seconds are one: more than half of what a pool waits that has nothing to do is time enough for a busy machine.

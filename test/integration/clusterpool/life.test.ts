@@ -4,7 +4,8 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { LEASE_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import { compareText } from '#controllers/clusterpool/model/order.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
@@ -71,7 +72,9 @@ test('POOL-43: clusters whose pool was removed by force go, and release their le
   await the.api.patch(ClusterPool, { ...at, name: 'forced', body: { metadata: { finalizers: [] } } })
   await eventually(async () => expect(await the.api.get(ClusterPool, 'forced', the.namespace)).toBeUndefined())
   // Its cluster is there: whatever time passes until it is looked at, the lease is its own.
-  const stranger = { name: 'stranger', namespace: the.namespace }
+  const stranger = { name: 'stranger', namespace: `${the.namespace}-stranger` }
+  const labels = { [POOL_LABELS.uid]: 'of-another' }
+  await the.api.create(Namespace, { metadata: { name: stranger.namespace, labels } })
   await the.api.create(ClusterDeployment, {
     metadata: stranger,
     spec: {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
-import { COPIED_LABEL, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, POOL_LABELS, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
@@ -177,10 +177,12 @@ test('POOL-50: a lease stays whose pool or whose cluster is there, though no wat
   proxy.cut()
   await the.pool('there', { size: 0 })
   const cluster = { baseDomain: 'example.com', clusterName: 'there', platform: { aws: { region: 'us-east-1' } } }
-  await the.api.create(ClusterDeployment, { metadata: { name: 'there', namespace: the.namespace }, spec: cluster })
+  const place = `${the.namespace}-there`
+  await the.api.create(Namespace, { metadata: { name: place, labels: { [POOL_LABELS.uid]: 'of-another' } } })
+  await the.api.create(ClusterDeployment, { metadata: { name: 'there', namespace: place }, spec: cluster })
   const longAgo = new Date(Date.now() - 3_600_000)
   await leaveLease(the, 'of-pool', 'there', 'gone', longAgo)
-  await leaveLease(the, 'of-cluster', 'gone', 'there', longAgo, the.namespace)
+  await leaveLease(the, 'of-cluster', 'gone', 'there', longAgo, place)
   await leaveLease(the, 'of-none', 'gone', 'gone', longAgo)
   const holder = async (name: string) => (await the.get.customization(name)).status?.clusterDeploymentRef?.name
   // They are looked at one after the other, this one last.

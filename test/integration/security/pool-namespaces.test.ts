@@ -1,6 +1,6 @@
 /**
  * Attacks with what says that a namespace, or a cluster, is of a pool: on a real API server with the default install, and pools at work as their
- * delivered account. POOL-103, POOL-104; docs/security.md.
+ * delivered account. POOL-103 to POOL-105, POOL-108, CLAIM-18; docs/security.md.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,10 +9,13 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { COPIED_LABEL, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { COPIED_LABEL, LEASE_FINALIZER, POOL_LABELS, RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
 import { NAMESPACE } from '#cmd/security/model.ts'
+import { clusterClaim } from '#controllers/clusterclaim/index.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { silent } from '#operator/model/log.ts'
+import { runOperator } from '#test/harness/index.ts'
 import { type PoolsAtWork, poolsAtWork } from '../providers/pools.ts'
 import { PATIENCE } from '../providers/world.ts'
 
@@ -49,16 +52,52 @@ const makePool = (name: string, spec: Partial<ClusterPoolSpec>): Promise<Cluster
     },
   })
 
-const asMallory = async (object: object, ...options: readonly string[]): Promise<string> => {
+const createAs = async (user: string, object: object, ...options: readonly string[]): Promise<string> => {
   const file = join(await temporaryFolder('attack'), 'object.json')
   await writeFile(file, JSON.stringify(object))
-  return pools.cluster.kubectl('create', `--filename=${file}`, `--as=${MALLORY}`, ...options)
+  return pools.cluster.kubectl('create', `--filename=${file}`, `--as=${user}`, ...options)
 }
+
+const asMallory = (object: object, ...options: readonly string[]): Promise<string> =>
+  createAs(MALLORY, object, ...options)
 
 const namespaceWith = (name: string, labels: Readonly<Record<string, string>>) => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: { name, labels: { ...HERS, ...labels } },
+})
+
+/** As a manager that has taken a lease, and made nothing yet: the name of its cluster can be read from the customization. */
+const lease = async (customization: string, pool: string, cluster: string): Promise<void> => {
+  const status = {
+    clusterPoolRef: { namespace: NAMESPACE, name: pool },
+    clusterDeploymentRef: { namespace: cluster, name: cluster },
+    conditions: [
+      {
+        type: 'Available',
+        status: 'False',
+        reason: 'Leased',
+        message: 'leased',
+        lastTransitionTime: new Date().toISOString(),
+      },
+    ],
+  } as const
+  const where = { name: customization, namespace: NAMESPACE, type: 'merge', subresource: 'status' } as const
+  await pools.api.patch(ClusterDeploymentCustomization, { ...where, body: { status } })
+}
+
+/** Makes a namespace, in which she may do what `edit` lets her do. */
+const makeHers = async (name: string): Promise<void> => {
+  await asMallory(namespaceWith(name, {}))
+  const binding = [`--namespace=${name}`, '--clusterrole=edit', `--user=${MALLORY}`]
+  await pools.cluster.kubectl('create', 'rolebinding', 'edits', ...binding)
+}
+
+const clusterIn = (namespace: string, name: string, more: object = {}) => ({
+  apiVersion: 'hive.openshift.io/v1',
+  kind: 'ClusterDeployment',
+  metadata: { name, namespace },
+  spec: { clusterName: name, baseDomain: 'example.com', platform: { none: {} }, ...more },
 })
 
 // POOL-103
@@ -73,23 +112,8 @@ test('attack: the maker of namespaces makes that of a cluster beforehand, with t
     pullSecretRef: { name: 'pull' },
     inventory: { ClusterDeploymentCustomizations: [{ name: 'a' }], attempts: 5 },
   })
-  // A manager has taken the lease, and made nothing yet: the name can be read from the customization.
   const name = 'beforehand-1'
-  const status = {
-    clusterPoolRef: { namespace: NAMESPACE, name: 'beforehand' },
-    clusterDeploymentRef: { namespace: name, name },
-    conditions: [
-      {
-        type: 'Available',
-        status: 'False',
-        reason: 'Leased',
-        message: 'leased',
-        lastTransitionTime: new Date().toISOString(),
-      },
-    ],
-  } as const
-  const where = { name: 'a', namespace: NAMESPACE, type: 'merge', subresource: 'status' } as const
-  await api.patch(ClusterDeploymentCustomization, { ...where, body: { status } })
+  await lease('a', 'beforehand', name)
   const labels = { [POOL_LABELS.uid]: pool.metadata.uid }
   const attack = await asMallory(namespaceWith(name, labels), '--field-manager=muster').catch(String)
 
@@ -139,19 +163,12 @@ test('attack: a cluster in a namespace of its author names a pool; no claim gets
   const { api, cluster } = pools
   await makePool('counted', { size: 0 })
   await makePool('held-up', { size: 0 })
-  const bait = (name: string, poolName: string) => ({
-    apiVersion: 'hive.openshift.io/v1',
-    kind: 'ClusterDeployment',
-    metadata: { name, namespace: 'mallory' },
-    spec: {
-      clusterName: name,
-      baseDomain: 'example.com',
-      platform: { none: {} },
+  const bait = (name: string, poolName: string) =>
+    clusterIn('mallory', name, {
       installed: true,
       powerState: 'Running',
       clusterPoolRef: { namespace: NAMESPACE, poolName },
-    },
-  })
+    })
   for (const [name, pool] of Object.entries({ bait: 'counted', stays: 'held-up' })) await asMallory(bait(name, pool))
   const running = JSON.stringify({ status: { powerState: 'Running' } })
   const patch = ['--type=merge', '--subresource=status', `--patch=${running}`, `--as=${MALLORY}`]
@@ -170,4 +187,80 @@ test('attack: a cluster in a namespace of its author names a pool; no claim gets
   await api.delete(ClusterPool, 'held-up', NAMESPACE)
   await vi.waitFor(async () => expect(await api.get(ClusterPool, 'held-up', NAMESPACE)).toBeUndefined(), PATIENCE)
   for (const name of ['bait', 'stays']) expect(await api.get(ClusterDeployment, name, 'mallory')).toBeDefined()
+})
+
+// POOL-105
+test('attack: the maker of namespaces makes one that is called like the cluster of a lease, with a ClusterDeployment of that name in it; the lease is given back, and the pool can go', async () => {
+  const { api, manager } = pools
+  await manager.stop()
+  await api.create(ClusterDeploymentCustomization, { metadata: { name: 'held', namespace: NAMESPACE }, spec: {} })
+  const inventory = { ClusterDeploymentCustomizations: [{ name: 'held' }], attempts: 5 }
+  await makePool('hung', { inventory })
+  await lease('held', 'hung', 'hung-1')
+  await makeHers('hung-1')
+  await vi.waitFor(() => asMallory(clusterIn('hung-1', 'hung-1')), PATIENCE)
+  await manager.start()
+  const statusOf = async () => (await api.get(ClusterPool, 'hung', NAMESPACE))?.status
+  await vi.waitFor(async () => expect((await statusOf())?.inventory).toBeDefined(), PATIENCE)
+  await api.delete(ClusterPool, 'hung', NAMESPACE)
+  await vi.waitFor(async () => expect(await api.get(ClusterPool, 'hung', NAMESPACE)).toBeUndefined(), PATIENCE)
+  const freed = await api.get(ClusterDeploymentCustomization, 'held', NAMESPACE)
+  expect(freed?.status?.clusterDeploymentRef).toBeUndefined()
+  expect(await api.get(ClusterDeployment, 'hung-1', 'hung-1')).toBeDefined()
+})
+
+// POOL-108
+test('attack: a cluster in a namespace of its author says that it had the customization of a pool, and goes; nothing of that customization is written for it', async () => {
+  const { api } = pools
+  const finalizers = [LEASE_FINALIZER]
+  const own = { name: 'kept', namespace: NAMESPACE, finalizers }
+  const { metadata } = await api.create(ClusterDeploymentCustomization, { metadata: own, spec: {} })
+  const clusterPoolRef = {
+    namespace: NAMESPACE,
+    poolName: 'none-such',
+    clusterDeploymentCustomization: { name: 'kept' },
+  }
+  const bait = clusterIn('mallory', 'leaver', { clusterPoolRef })
+  await asMallory({ ...bait, metadata: { ...bait.metadata, finalizers } })
+  await api.delete(ClusterDeployment, 'leaver', 'mallory')
+  await vi.waitFor(async () => expect(await api.get(ClusterDeployment, 'leaver', 'mallory')).toBeUndefined(), {
+    timeout: 100_000,
+    interval: 500,
+  })
+  const after = await api.get(ClusterDeploymentCustomization, 'kept', NAMESPACE)
+  expect(after?.metadata.finalizers).toEqual(metadata.finalizers)
+}, 120_000)
+
+// CLAIM-18
+test('attack: who restores pools beside Muster, and reads no Secrets, restores a claimed cluster there that names one for its users; its claim lets no one in, and can go', async () => {
+  const { api, cluster } = pools
+  const { kubectl } = cluster
+  const here = `--namespace=${NAMESPACE}`
+  await kubectl('create', 'rolebinding', 'restores', here, '--clusterrole=muster-restorer', '--user=rita')
+  await kubectl('create', 'secret', 'generic', 'signing', here, '--from-literal=key=secret')
+  const labels = { [RESTORE_LABEL]: 'true' }
+  const hole = clusterIn(NAMESPACE, NAMESPACE, {
+    clusterPoolRef: { namespace: NAMESPACE, poolName: 'none-such', claimName: 'key' },
+    clusterMetadata: { clusterID: 'x', infraID: 'x', adminKubeconfigSecretRef: { name: 'signing' } },
+  })
+  await vi.waitFor(() => createAs('rita', { ...hole, metadata: { ...hole.metadata, labels } }), PATIENCE)
+  const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'rita' }
+  await createAs('rita', {
+    apiVersion: 'hive.openshift.io/v1',
+    kind: 'ClusterClaim',
+    metadata: { name: 'key', namespace: NAMESPACE, labels },
+    spec: { clusterPoolName: 'none-such', namespace: NAMESPACE, subjects: [subject] },
+  })
+  const kubeconfig = await cluster.kubeconfigFor('hyperfleet-clusterpool', NAMESPACE)
+  const claims = await runOperator(kubeconfig, { controllers: [clusterClaim()], namespaces: [NAMESPACE], log: silent })
+  try {
+    const conditions = async () => (await api.get(ClusterClaim, 'key', NAMESPACE))?.status?.conditions
+    await vi.waitFor(async () => expect(await conditions()).toBeDefined(), PATIENCE)
+    await expect(kubectl('get', 'secret', 'signing', here, '--as=rita')).rejects.toThrow('forbidden')
+    await api.delete(ClusterClaim, 'key', NAMESPACE)
+    await vi.waitFor(async () => expect(await api.get(ClusterClaim, 'key', NAMESPACE)).toBeUndefined(), PATIENCE)
+    expect((await api.get(ClusterDeployment, NAMESPACE, NAMESPACE))?.metadata.annotations).toBeUndefined()
+  } finally {
+    await claims.stop()
+  }
 })
