@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { buildConnector } from 'undici'
 
 /** What undici is told of how to connect. */
-export type Connect = buildConnector.BuildOptions | buildConnector.connector
+type Connect = buildConnector.BuildOptions | buildConnector.connector
 
 /**
  * With a file the authorities of the machine count for nothing. It is read for each connection, so that authorities are exchanged while
