@@ -60,10 +60,11 @@ export const LONG: Durations = {
   'test/integration/hyperfleet-api/crash.test.ts': 73,
   'test/integration/operator/host.test.ts': 72,
   'test/integration/image/image.test.ts': 71,
+  'hack/testing/run.test.ts': 31,
+  'controllers/adapter/run/shared-objects.property.test.ts': 27,
+  'controllers/adapter/run/waiting.test.ts': 17,
 }
 
 /** How long a file will take, in seconds: what it took the last time, else what it or files of its kind take. */
 export const expectedSeconds = (file: string, durations: Durations): number =>
-  durations[file] ??
-  LONG[file] ??
-  (SUITES.test(file) ? 60 : /^test\/(integration|conformance)\//.test(file) ? 15 : 0.5)
+  durations[file] ?? LONG[file] ?? (SUITES.test(file) ? 60 : /^test\/(integration|conformance)\//.test(file) ? 15 : 0.5)

@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent, type Dispatcher, request } from 'undici'
 import { type Kubectl, kubectl } from '#hack/cluster/kubectl.ts'
+import type { LocalControlPlane } from '#hack/cluster/local/controlplane.ts'
+import { readToken } from '#hack/cluster/local/credentials.ts'
 
 /** How to reach an API server as its admin. */
 export interface Reach {
@@ -19,6 +22,16 @@ export interface Connection extends Reach {
   /** PEM; of the certificate authority, which is the server's own certificate. */
   readonly certificateKey: string
 }
+
+/** How to reach one on this machine. @param binaries the folder of kubectl */
+export const connectionOf = async (local: LocalControlPlane, binaries: string): Promise<Connection> => ({
+  server: local.server,
+  kubeconfig: local.kubeconfig,
+  certificateAuthority: await readFile(local.layout.certificate, 'utf8'),
+  certificateKey: await readFile(local.layout.certificateKey, 'utf8'),
+  token: await readToken(local.layout, 'admin'),
+  binaries,
+})
 
 /** An answer of 400 and above, with the API server's own words. */
 export class RestError extends Error {

@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { kubeconfig, writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
-import { type LocalControlPlane, startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
-import { readToken } from '#hack/cluster/local/credentials.ts'
+import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import type { Part } from '#hack/cluster/local/layout.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { loadTransport, type Transport, type TransportOptions } from '#operator/client/transport.ts'
 import { checkCalls } from './calls.ts'
-import { type Connection, kubectlOf, type Reach, type Rest, rest } from './connection.ts'
-import { installCrds } from './crds.ts'
+import { type Connection, connectionOf, kubectlOf, type Reach, type Rest, rest } from './connection.ts'
 import { type RequestProxy, requestProxy } from './request-proxy.ts'
+import { beginWithCrds, servesCrds } from './template.ts'
 
 /** A real API server to test on. */
 export interface ControlPlane {
@@ -60,8 +59,7 @@ export const sharedControlPlane = (): Promise<ControlPlane> => Promise.resolve(c
 export const startControlPlane = async (
   options: { readonly parts?: readonly Part[]; readonly crds?: boolean } = {},
 ): Promise<OwnControlPlane> => {
-  const { local, connection, stop } = await startAudited(options.parts)
-  if (options.crds ?? true) await installCrds(connection)
+  const { local, connection, stop } = await startAudited(options)
   return {
     ...connect(connection),
     kill: (part) => local.kill(part),
@@ -72,26 +70,28 @@ export const startControlPlane = async (
 }
 
 /** One whose calls are checked when it is stopped. */
-export const startAudited = async (parts = WITHOUT_NODES) => {
+export const startAudited = async ({
+  parts = WITHOUT_NODES,
+  crds = true,
+}: {
+  readonly parts?: readonly Part[]
+  readonly crds?: boolean
+}) => {
   const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   const folder = await temporaryFolder('controlplane')
+  if (crds) await beginWithCrds(folder, binaries)
   const local = await startLocalControlPlane({ binaries, folder, guarded: true, audited: true, parts })
+  const connection = await connectionOf(local, binaries)
+  if (crds) await servesCrds(connection)
   const stop = async (): Promise<void> => {
-    await local.stop()
+    // In order each part says goodbye to the next, which takes seconds. Nothing is read of it but the audit log, of which each line is
+    // written before its answer is.
+    for (const part of parts.toReversed()) await local.kill(part)
     await checkCalls(folder)
     await rm(folder, { recursive: true, force: true })
   }
-  return { local, connection: await connectionOf(local, binaries), stop }
+  return { local, connection, stop }
 }
-
-export const connectionOf = async (local: LocalControlPlane, binaries: string): Promise<Connection> => ({
-  server: local.server,
-  kubeconfig: local.kubeconfig,
-  certificateAuthority: await readFile(local.layout.certificate, 'utf8'),
-  certificateKey: await readFile(local.layout.certificateKey, 'utf8'),
-  token: await readToken(local.layout, 'admin'),
-  binaries,
-})
 
 const connect = (connection: Connection): ControlPlane => ({
   ...reach(connection),

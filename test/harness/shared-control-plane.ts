@@ -1,7 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import type { Connection } from './connection.ts'
 import { startAudited } from './controlplane.ts'
-import { installCrds } from './crds.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,8 +10,7 @@ declare module 'vitest' {
 
 /** vitest's globalSetup: one control plane for all integration tests of a run. */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
-  const { connection, stop } = await startAudited()
-  await installCrds(connection)
+  const { connection, stop } = await startAudited({})
   project.provide('controlPlane', connection)
   return stop
 }

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { sharedControlPlane, startControlPlane } from '#test/harness/controlplane.ts'
+import { expect, test, vi } from 'vitest'
+import { type ControlPlane, sharedControlPlane, startControlPlane } from '#test/harness/controlplane.ts'
 
 test('a namespace of the shared control plane belongs to one test', async () => {
   const controlPlane = await sharedControlPlane()
@@ -25,6 +25,10 @@ test("a ServiceAccount's kubeconfig may do what its Role says and nothing else",
 test('an API server that was killed comes back on the same port with the same data', async () => {
   await using controlPlane = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
   const namespace = await controlPlane.namespace()
+  // Both began with one copy of our kinds, and are two clusters.
+  const [uid, another] = await Promise.all([controlPlane, await sharedControlPlane()].map(clusterUid))
+  expect(uid).not.toBe(another)
+  expect(await controlPlane.kubectl('get', 'clusterpools', '--all-namespaces', '--output=name')).toBe('')
   await controlPlane.kill('kube-apiserver')
   await expect(controlPlane.rest('GET', `/api/v1/namespaces/${namespace}`)).rejects.toThrow('ECONNREFUSED')
   await controlPlane.restart('kube-apiserver')
@@ -56,3 +60,10 @@ test('a controller that calls what no Role allows is told of when its control pl
     /what no Role allows.*\n {2}hyperfleet-sentinel: delete secrets\n {2}hyperfleet-sentinel: impersonate serviceaccounts$/s,
   )
 })
+
+/** Of its namespace kube-system, which an API server makes right after its start. */
+const clusterUid = ({ rest }: ControlPlane): Promise<string> =>
+  vi.waitFor(
+    async () => (await rest<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/kube-system')).metadata.uid,
+    { timeout: 30_000 },
+  )
