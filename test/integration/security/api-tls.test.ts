@@ -10,7 +10,6 @@ import { keepApiCertificate } from '#cmd/nats/api-certificate.ts'
 import { connectApi } from '#controllers/clusterdeployment/connect-api.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { type Api, createApi } from '#operator/client/api.ts'
 import { systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { type RunningApi, start } from '#services/hyperfleet-api/start.ts'
@@ -29,7 +28,6 @@ let folder: string
 let trusted: { hyperfleetApiUrl: string; hyperfleetApiTokenFile: string; hyperfleetApiCa: string }
 let tasks: AdapterWorld
 let configs: SentinelWorld
-let kube: Api
 let heard: Pick<IncomingMessage, 'headers' | 'url'>[] = []
 let connections = 0
 let opened: Server[] = []
@@ -71,8 +69,7 @@ beforeAll(async () => {
   tasks = await adapterWorld()
   configs = await sentinelWorld()
   folder = await temporaryFolder('api-tls')
-  kube = createApi(await configs.plane.transport())
-  await keepApiCertificate(kube, configs.namespace, [ADDRESS], Date.now())
+  await keepApiCertificate(configs.api, configs.namespace, [ADDRESS], Date.now())
   const files = {
     ...(await dataOf('secrets', 'hyperfleet-api-tls')),
     ...(await dataOf('configmaps', 'hyperfleet-api-ca')),
@@ -183,7 +180,7 @@ test('over two exchanges of the authority clients and replicas that are a day be
   const certificates = new Set<string>()
   for (const day of DAYS) {
     const now = begin + day * DAY_MS
-    await Promise.all([0, 1].map(() => keepApiCertificate(kube, namespace, ['hyperfleet-api'], now)))
+    await Promise.all([0, 1].map(() => keepApiCertificate(configs.api, namespace, ['hyperfleet-api'], now)))
     const { 'ca.crt': bundle = '' } = await dataOf('configmaps', 'hyperfleet-api-ca', namespace)
     const { 'tls.crt': leaf = '' } = await dataOf('secrets', 'hyperfleet-api-tls', namespace)
     const pems = bundle.split(/(?<=-----END CERTIFICATE-----\n)/).filter((pem) => pem.trim() !== '')
@@ -210,7 +207,7 @@ test('over two exchanges of the authority clients and replicas that are a day be
 // API-178
 test('a certificate for other names, without its key, or of an authority that was lost is made anew', async () => {
   const namespace = await configs.plane.namespace('api-tls')
-  const keep = (hosts: readonly string[]) => keepApiCertificate(kube, namespace, hosts, Date.now())
+  const keep = (hosts: readonly string[]) => keepApiCertificate(configs.api, namespace, hosts, Date.now())
   const remove = (kind: string, name: string) =>
     configs.plane.rest('DELETE', `/api/v1/namespaces/${namespace}/${kind}/${name}`)
   expect(await Promise.all([0, 1, 2].map(() => keep(['one'])))).toContain(true)
