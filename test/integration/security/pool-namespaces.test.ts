@@ -211,7 +211,9 @@ test('attack: the maker of namespaces makes one that is called like the cluster 
 
 // POOL-108
 test('attack: a cluster in a namespace of its author says that it had the customization of a pool, and goes; nothing of that customization is written for it', async () => {
-  const { api } = pools
+  const { api, manager } = pools
+  // What is left of clusters is looked for when it starts, and then each minute.
+  await manager.stop()
   const finalizers = [LEASE_FINALIZER]
   const own = { name: 'kept', namespace: NAMESPACE, finalizers }
   const { metadata } = await api.create(ClusterDeploymentCustomization, { metadata: own, spec: {} })
@@ -223,6 +225,7 @@ test('attack: a cluster in a namespace of its author says that it had the custom
   const bait = clusterIn('mallory', 'leaver', { clusterPoolRef })
   await asMallory({ ...bait, metadata: { ...bait.metadata, finalizers } })
   await api.delete(ClusterDeployment, 'leaver', 'mallory')
+  await manager.start()
   await vi.waitFor(async () => expect(await api.get(ClusterDeployment, 'leaver', 'mallory')).toBeUndefined(), {
     timeout: 100_000,
     interval: 500,
