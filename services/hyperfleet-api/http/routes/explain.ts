@@ -71,7 +71,7 @@ export const explainOperations = (service: Service, place: Collection): Operatio
 }
 
 /** How many events come before is how many others have, which is no concern of a tenant (API-181). */
-const withoutPlace = ({ position: _, ...entry }: QueuePosition): QueuePosition => entry
+const withoutPlace = (entry: QueuePosition): QueuePosition => ({ ...entry, position: undefined })
 
 /** A required adapter that no resource of the kind ever heard of has no task, more likely than not. */
 const explainSilence = async (
