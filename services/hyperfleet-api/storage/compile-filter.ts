@@ -75,6 +75,10 @@ export const compileCount = (dialect: DialectName, filter: Filter): SqlText => {
     : sql`select count(*) from resources where ${compileFilter(dialect, filter)}`
 }
 
+/** How many looks into side tables all have to find something. */
+export const countLooks = (dialect: DialectName, filter: Filter): number =>
+  compileNarrowing(dialect, filter).parts.filter((part) => 'look' in part).length
+
 /** What the filter asks beside the kind. */
 const compileNarrowing = (
   dialect: DialectName,

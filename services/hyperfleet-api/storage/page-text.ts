@@ -1,4 +1,4 @@
-import { compileCount, type Filter } from './compile-filter.ts'
+import { compileCount, countLooks, type Filter } from './compile-filter.ts'
 import type { KnownTotal, KnownTotals } from './known-totals.ts'
 import { type Page, pageQuery, type Source, shortDocument } from './list.ts'
 import { PageBuffer } from './page-buffer.ts'
@@ -22,9 +22,8 @@ export interface TotalsBefore {
  * A page as one text, read with its total in one statement. Undefined when a document is too long for that (API-96).
  *
  * A total is counted when anything has changed since it was (API-103). Changes have versions: as long as the newest that a
- * statement sees is the one up to which all were there before an earlier statement, both see the same. So a total that is
- * known of what this process has seen last is not in the statement, which has half of its planning without; it is
- * counted by another one when there is something newer.
+ * statement sees is the one up to which all were there before an earlier statement, both see the same. PostgreSQL plans what
+ * joins several looks each time, so there a total that is known is not in the statement (API-177); one look keeps its plan.
  */
 export const readPageText = async (
   source: Source,
@@ -33,17 +32,17 @@ export const readPageText = async (
 ): Promise<PageText | undefined> => {
   const question = questionOf(source, page.filter)
   const known = question === undefined ? undefined : totals.get(question)
-  if (known?.version === head) {
+  if (known?.version === head && countLooks(source.dialect, page.filter) > 1) {
     const { documents, version, gap } = await readDocuments(source, page, UNCOUNTED)
     if (version === known.version && gap === known.gap) return wholePage(documents, known.total)
     documents.giveBack()
   }
-  const { documents, total, version, gap } = await readDocuments(source, page)
+  const { documents, total, version, gap } = await readDocuments(source, page, totalOf(source, page.filter, totals))
   if (question !== undefined && version === head) totals.set(question, { version: head, gap, total })
   return wholePage(documents, total)
 }
 
-const readDocuments = async (source: Source, page: Page, total?: SqlText) => {
+const readDocuments = async (source: Source, page: Page, total: SqlText) => {
   const documents = new PageBuffer()
   await executeInto(source, pageTextQuery(source, page, total), documents)
   return { documents, ...parseNumbers(documents.numbers) }

@@ -82,3 +82,18 @@ test('rows are told apart from the other messages, wherever what comes is cut', 
     ),
   )
 })
+
+// API-175
+test('a statement that fails in the middle of a row has no use for its rest, nor has the next one', () => {
+  const [first, next]: [Value[], Value[]] = [[], []]
+  let sink: ValueSink | undefined = sinkInto(first)
+  const take = splitMessages(
+    () => sink,
+    () => {},
+  )
+  const row = messageOf(rowOf(Buffer.from('{"id":1}')))
+  take(row.subarray(0, 14))
+  sink = sinkInto(next)
+  take(Buffer.concat([row.subarray(14), messageOf(rowOf(Buffer.from('{}')))]))
+  expect([first, next].map((values) => values.map(String))).toEqual([['{"i'], ['{}']])
+})
