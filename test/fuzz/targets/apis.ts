@@ -143,7 +143,8 @@ export const APIS = [
     refuses: [],
     read(value) {
       const { subject, body } = (value ?? {}) as { readonly subject?: unknown; readonly body?: unknown }
-      const request = readConsumerRequest(String(subject), () => body)
+      // A subject is a text: of anything else NATS knows none.
+      const request = readConsumerRequest(typeof subject === 'string' ? subject : '', () => body)
       // Whatever it asks for, a device hears at its own inbox alone.
       if (request.verb === 'Create') sameAgain(request.deliverSubject.startsWith(`_INBOX.${request.device}.`), true)
     },
