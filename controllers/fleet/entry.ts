@@ -1,6 +1,3 @@
-import { DeviceKeyFolder } from '#apis/fleet.nationtech.io/kv/device-keys.ts'
-import { FleetKeyFile } from '#apis/fleet.nationtech.io/kv/key-file.ts'
-import { readSigningKeys } from '#apis/fleet.nationtech.io/kv/signing-keys.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
@@ -100,10 +97,10 @@ export const fleetEntry = {
     ...context
   }: Context) => {
     const { fleet } = await import('./index.ts')
+    // What verifies signatures is loaded by this controller alone.
+    const { openKeys } = await import('./open-keys.ts')
     const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
-    const signingKeys =
-      fleetSigningKeys === undefined ? undefined : await FleetKeyFile.open(fleetSigningKeys, readSigningKeys)
-    const deviceKeys = fleetDeviceKeys === undefined ? undefined : await DeviceKeyFolder.open(fleetDeviceKeys)
-    return fleet({ ...context, nats, signingKeys, deviceKeys, leaseNamespace: home, viewRef })
+    const keys = await openKeys(fleetSigningKeys, fleetDeviceKeys)
+    return fleet({ ...context, ...keys, nats, leaseNamespace: home, viewRef })
   },
 } as const satisfies ControllerEntry<Context>

@@ -29,6 +29,12 @@ const NARROWINGS: readonly Narrowing[] = [
   { specifiers: ['prom-client'], instead: 'prom-client.mjs' },
   { specifiers: ['thread-stream'], importer: '/pino/lib/transport.js', instead: 'thread-stream.ts' },
   { specifiers: ['node:http2'], importer: '/fastify/lib/server.js', instead: 'fastify-http2.ts' },
+  {
+    specifiers: ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
+    importer: '/fastify/lib/schema-controller.js',
+    instead: 'fastify-compilers.cjs',
+  },
+  { specifiers: ['semver', 'light-my-request'], importer: '/fastify/', instead: 'fastify-unused.cjs' },
   { specifiers: ['node:child_process'], importer: '/commander/lib/command.js', instead: 'child-process.ts' },
   { specifiers: ['@kubernetes/client-node'], importer: HOST, instead: 'client-node.ts' },
   { specifiers: ['gaxios'], importer: HOST, instead: 'gaxios.ts' },

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from '#operator/model/log.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { parseYaml } from '../config/yaml.ts'
 import type { Entities } from '../model/entity.ts'
 import {
   compileSchemas,
@@ -39,8 +38,9 @@ export const readSpecSchemas = async (
     })
   })
   try {
+    // Imported when used: these are a good part of an idle process.
+    const { parseYaml } = await import('../config/yaml.ts')
     const document = parseYaml(text)
-    // Imported when used: the dialects are a good part of an idle process.
     const { validatorFor, withNumericLimits } = await import('./dialect.ts')
     return compileSchemas(validatorFor(document), withNumericLimits(document), requirements, warnUnchecked)
   } catch (error) {
