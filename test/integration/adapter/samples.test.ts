@@ -42,7 +42,7 @@ const declareSamples = async (): Promise<void> => {
     .replaceAll('hyperfleet-system', world.namespace)
     .replaceAll('hyperfleet-work', world.namespace)
     .replaceAll('hyperfleet-tasks', world.accounts)
-    .replaceAll(/url: http:.*/g, `url: ${world.url}`)
+    .replaceAll(/url: https:.*/g, `url: ${world.url}`)
   const paths: Readonly<Record<string, string>> = {
     ServiceAccount: `/api/v1/namespaces/${world.accounts}/serviceaccounts`,
     Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${world.namespace}/roles`,

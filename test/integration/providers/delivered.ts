@@ -24,7 +24,7 @@ export const deliver = async (
     .replaceAll('hyperfleet-system', namespace)
     .replaceAll('hyperfleet-tasks', accounts)
     .replaceAll(`muster-${name}`, `muster-${name}-${namespace}`)
-    .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${url}`)
+    .replaceAll(/( +)url: https:.*\.cluster\.local/g, `$1url: ${url}`)
   const paths: Readonly<Record<string, string>> = {
     ServiceAccount: `/api/v1/namespaces/${accounts}/serviceaccounts`,
     ValidatingAdmissionPolicy: `${ADMISSION}/validatingadmissionpolicies`,

@@ -70,7 +70,7 @@ export const wholeWorld = async ({
           text
             .replaceAll('hyperfleet-system', namespace)
             .replaceAll('hyperfleet-tasks', world.accounts)
-            .replaceAll(/( +)url: http:.*:8080/g, `$1url: ${url}`),
+            .replaceAll(/( +)url: https:.*\.cluster\.local/g, `$1url: ${url}`),
         ),
       )
     },
