@@ -88,10 +88,16 @@ test('stage runs several replicas on the PostgreSQL of a Secret, without a volum
           "name": "nats",
           "readOnly": true,
         },
+        {
+          "mountPath": "/etc/hyperfleet-tls",
+          "name": "tls",
+          "readOnly": true,
+        },
       ],
       "volumes": [
         "kinds",
         "nats",
+        "tls",
       ],
     }
   `)
