@@ -115,7 +115,8 @@ test('ADAPTER-107: an object that the API server says is gone is not asked about
       .map(({ method }) => method)
   const before = { first: asked('first').length, held: asked('held').length }
   await world.call('DELETE', `/clusters/${id}`)
-  await vi.waitFor(() => expect(asked('held').slice(before.held)).toEqual(['GET', 'DELETE', 'GET']), SETTLED)
+  // A pulse that comes meanwhile looks once more.
+  await vi.waitFor(() => expect(asked('held').slice(before.held).join()).toMatch(/^(GET,)+DELETE,GET/), SETTLED)
   await release('answered', 'held', id)
   await goneByPulses(id)
   const ofFirst = asked('first').slice(before.first)
