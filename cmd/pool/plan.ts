@@ -10,7 +10,7 @@ import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain, explainText } from '#controllers/clusterpool/explain.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
-import { askedInPools, indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { type Indexable, indexCaches, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
 import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { type ObserveSources, readPoolObjects } from '#controllers/clusterpool/observe.ts'
@@ -72,35 +72,22 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
 
 /** The same lookups as the controller's, over lists that are read once. */
 const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promise<PoolIndexes> => {
-  const clusters = await storeOf(api, ClusterDeployment, {})
-  const claims = await storeOf(api, ClusterClaim, { namespace })
-  const customizations = await storeOf(api, ClusterDeploymentCustomization, { namespace })
-  const namespaces = await storeOf(api, Namespace, { labelSelector: POOL_LABELS.uid })
-  const bindings = await storeOf(api, RoleBinding, {})
-  const roles = await storeOf(api, ClusterRole, { labelSelector: PROVIDER_ROLE_LABEL })
-  return {
-    clustersOfPool: clusters(indexEntries.clustersOfPool),
-    cluster: clusters(indexEntries.cluster),
-    clustersInNamespace: clusters(indexEntries.clustersInNamespace),
-    askedClusters: askedInPools(clusters(indexEntries.askedClusters), namespaces(indexEntries.namespace)),
-    claimsOfPool: claims(indexEntries.claimsOfPool),
-    claim: claims(indexEntries.claim),
-    customization: customizations(indexEntries.customization),
-    customizationsHeldBy: customizations(indexEntries.customizationsHeldBy),
-    namespacesOfPool: namespaces(indexEntries.namespacesOfPool),
-    namespace: namespaces(indexEntries.namespace),
-    bindingsInNamespace: bindings(indexEntries.bindingsInNamespace),
-    providerRoles: roles(indexEntries.providerRoles),
-  }
+  return indexCaches({
+    clusters: await listedOf(api, ClusterDeployment, {}),
+    claims: await listedOf(api, ClusterClaim, { namespace }),
+    customizations: await listedOf(api, ClusterDeploymentCustomization, { namespace }),
+    namespaces: await listedOf(api, Namespace, { labelSelector: POOL_LABELS.uid }),
+    bindings: await listedOf(api, RoleBinding, {}),
+    roles: await listedOf(api, ClusterRole, { labelSelector: PROVIDER_ROLE_LABEL }),
+  })
 }
 
-/** @returns makes a lookup of the listed objects by the keys that `of` gives */
-const storeOf = async <O extends KubeObject>(
+const listedOf = async <O extends KubeObject>(
   api: Api,
   resource: Resource<O>,
   where: { readonly namespace?: string | undefined; readonly labelSelector?: string },
-) => {
+): Promise<Indexable<O>> => {
   const store = createStore<O>()
   for await (const object of api.list(resource, where)) store.set(object)
-  return <V>(of: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => store.index(of)
+  return { index: (_name, of) => store.index(of) }
 }

@@ -10,13 +10,11 @@ import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace } from '#apis/kubernetes.ts'
 import type { Api, Resource } from '#operator/index.ts'
 import { aClaim, aCluster, aCustomization, aPool, minutes, NAMESPACE } from '#test/worlds/clusterpool/builders.ts'
+import { firstSources, indexLists } from '#test/worlds/clusterpool/listed.ts'
 import { applyBrake, createBrake } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { decide } from './decide.ts'
 import { toObserved } from './model/observed.ts'
-import { askedInPools, indexEntries, type Lookup } from './observe/indexes.ts'
-import { noRejections } from './observe/rejections.ts'
-import { WriteCache } from './observe/write-cache.ts'
 import { readPoolObjects } from './observe.ts'
 
 const NOW = minutes(60)
@@ -65,11 +63,6 @@ const namespaceNamed = (name: string, labels?: Readonly<Record<string, string>>)
   metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', creationTimestamp: minutes(0).toISOString(), labels },
 })
 
-const lookup = <O, V>(objects: readonly O[], of: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => {
-  const entries = objects.flatMap((object) => [...of(object)])
-  return { get: (key) => entries.flatMap(([under, value]) => (under === key ? [value] : [])) }
-}
-
 /** What the pool would do next. */
 const planOf = async ({ isDeleted, own, isLeased, since }: Owns, strangers: Baits) => {
   const pool = aPool({ size: 2, inventory: [...LISTED], deleted: isDeleted })
@@ -87,40 +80,17 @@ const planOf = async ({ isDeleted, own, isLeased, since }: Owns, strangers: Bait
   })
   const labelled = made.map(({ metadata }) => namespaceNamed(metadata.namespace ?? '', { [POOL_LABELS.uid]: uid }))
   const claims = [aClaim('mine')]
-  const namespaces = lookup(labelled, indexEntries.namespace)
   const get = async (resource: Resource, name: string, namespace?: string) => {
-    if (resource === Namespace) return namespaces.get(name)[0] ?? namespaceNamed(name)
+    if (resource === Namespace) return labelled.find(({ metadata }) => metadata.name === name) ?? namespaceNamed(name)
     const objects: readonly (ClusterDeployment | ClusterClaim)[] =
       resource === ClusterDeployment ? clusters : resource === ClusterClaim ? claims : []
     return objects.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace)
   }
-  const indexes = {
-    clustersOfPool: lookup(clusters, indexEntries.clustersOfPool),
-    cluster: lookup(clusters, indexEntries.cluster),
-    clustersInNamespace: lookup(clusters, indexEntries.clustersInNamespace),
-    askedClusters: askedInPools(lookup(clusters, indexEntries.askedClusters), namespaces),
-    claimsOfPool: lookup(claims, indexEntries.claimsOfPool),
-    claim: lookup(claims, indexEntries.claim),
-    customization: lookup(customizations, indexEntries.customization),
-    customizationsHeldBy: lookup(customizations, indexEntries.customizationsHeldBy),
-    namespacesOfPool: lookup(labelled, indexEntries.namespacesOfPool),
-    namespace: namespaces,
-    bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
-    providerRoles: lookup([], indexEntries.providerRoles),
-  }
+  const indexes = indexLists({ clusters, customizations, namespaces: labelled, claims })
   const read = await readPoolObjects(
     pool,
     { missing: [], imageSet: 'NotServed', template: undefined, secrets: [], readAt: NOW.getTime() },
-    {
-      api: { get } as unknown as Api,
-      indexes,
-      writeCache: new WriteCache(),
-      rejections: noRejections(),
-      unfinishedClusters: new Map(),
-      absentClaims: new Map(),
-      usedNamespaces: new Set(),
-      now: NOW,
-    },
+    firstSources({ get } as unknown as Api, indexes, NOW),
   )
   const observed = toObserved(read)
   const inferred = findInferredDeletions(observed, NOW)

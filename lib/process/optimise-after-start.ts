@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 /** Of V8, each faster and slower to make than the one before. */
-export type Compiler = 'sparkplug' | 'maglev' | 'opt'
+type Compiler = 'sparkplug' | 'maglev' | 'opt'
 
 const COMPILERS: readonly Compiler[] = ['sparkplug', 'maglev', 'opt']
 

@@ -5,7 +5,6 @@ import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS, PROVIDER_ROLE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { ClusterRole, Namespace, RoleBinding } from '#apis/kubernetes.ts'
-import type { WatchedKind } from '#operator/controller.ts'
 import type { Index } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
@@ -98,17 +97,22 @@ export const indexEntries = {
   },
 } as const
 
-/** What the controller watches beside pools. */
-interface PoolCaches {
-  readonly clusters: WatchedKind<ClusterDeployment>
-  readonly claims: WatchedKind<ClusterClaim>
-  readonly customizations: WatchedKind<ClusterDeploymentCustomization>
-  readonly namespaces: WatchedKind<Namespace>
-  readonly bindings: WatchedKind<RoleBinding>
-  readonly roles: WatchedKind<ClusterRole>
+/** Objects of a kind, by keys that are made of them: the cache of a watch, or a list. */
+export interface Indexable<O> {
+  index<V>(name: string, of: (object: O) => Entries<V>): Lookup<V>
 }
 
-/** Looked up in the caches of the watches. */
+/** What a pass looks up beside pools. */
+interface PoolCaches {
+  readonly clusters: Indexable<ClusterDeployment>
+  readonly claims: Indexable<ClusterClaim>
+  readonly customizations: Indexable<ClusterDeploymentCustomization>
+  readonly namespaces: Indexable<Namespace>
+  readonly bindings: Indexable<RoleBinding>
+  readonly roles: Indexable<ClusterRole>
+}
+
+/** The lookups of a pass, in the caches of the watches or in lists that were read once. */
 export const indexCaches = ({
   clusters,
   claims,

@@ -13,15 +13,19 @@ export interface QueuePosition {
   readonly deliveries: number
   /** `Waiting` to be taken, `Taken` by a consumer that has not finished, `Dead` in the dead letters. */
   readonly state: 'Waiting' | 'Taken' | 'Dead'
-  /** While it waits: how many events come before it in the group, itself included. */
+  /** While it waits: how many events come before it in the group, itself included; undefined also where that is not counted. */
   readonly position?: number
 }
 
-/** Deliveries about a resource that are not acknowledged, the oldest first. @param shared decides which claims have ended */
+/**
+ * Deliveries about a resource that are not acknowledged, the oldest first.
+ * @param shared decides which claims have ended @param isCounted whether the place of each is told
+ */
 export const readQueuePositions = async (
   reader: Reader,
   resourceId: string,
   shared: SharedTime,
+  isCounted: boolean,
 ): Promise<QueuePosition[]> => {
   const rows = await reader
     .selectFrom('event_deliveries as delivery')
@@ -50,6 +54,7 @@ export const readQueuePositions = async (
       const entry = { group, event, reason, generation, time, deliveries }
       if (row.dead_time !== null) return { ...entry, state: 'Dead' }
       if (row.claim !== null && row.visible_time > row.now) return { ...entry, state: 'Taken' }
+      if (!isCounted) return { ...entry, state: 'Waiting' }
       return { ...entry, state: 'Waiting', position: await countUpTo(reader, group, row.event_sequence) }
     }),
   )

@@ -46,17 +46,15 @@ export const listenPlain = async (app: FastifyInstance, address: ListenAddress, 
   const { url } = await listenOn(plain, address)
   return {
     url,
-    close: async (): Promise<void> => {
-      const timeout = setTimeout(() => plain.closeAllConnections(), DRAIN_TIMEOUT_MS)
-      await new Promise((resolve) => plain.close(resolve))
-      clearTimeout(timeout)
-    },
+    close: () => drain(plain, () => new Promise<unknown>((resolve) => plain.close(resolve))),
   }
 }
 
 /** Lets requests under way finish, for a while, and closes. */
-export const closeServer = async (server: FastifyInstance): Promise<void> => {
-  const timeout = setTimeout(() => server.server.closeAllConnections(), DRAIN_TIMEOUT_MS)
-  await server.close()
+export const closeServer = (app: FastifyInstance): Promise<void> => drain(app.server, () => app.close())
+
+const drain = async (server: Server, close: () => PromiseLike<unknown>): Promise<void> => {
+  const timeout = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS)
+  await close()
   clearTimeout(timeout)
 }

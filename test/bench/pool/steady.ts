@@ -1,17 +1,14 @@
 /** A pool whose clusters are all there and installed: what a pass over it costs, without any I/O. */
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Namespace } from '#apis/kubernetes.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
 import { type PoolObjects, toObserved } from '#controllers/clusterpool/model/observed.ts'
-import { askedInPools, indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
-import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
-import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
+import type { PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
 import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import type { Api } from '#operator/index.ts'
 import { aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
+import { firstSources, indexLists } from '#test/worlds/clusterpool/listed.ts'
 import { upTo } from '../in-parallel.ts'
 import { moment } from '../load/moment.ts'
 import { median } from '../measure/statistics.ts'
@@ -34,16 +31,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
     readPoolObjects(
       pool,
       { missing: [], imageSet: 'NotServed', template: undefined, secrets: [], readAt: NOW.getTime() },
-      {
-        api: unusedApi,
-        indexes,
-        writeCache: new WriteCache(),
-        rejections: noRejections(),
-        unfinishedClusters: new Map(),
-        absentClaims: new Map(),
-        usedNamespaces: new Set(),
-        now: NOW,
-      },
+      firstSources(unusedApi, indexes, NOW),
     )
   const read = await readNow()
   const left = plan(read).actions
@@ -79,11 +67,7 @@ const filledPool = (
   const later = withStatus(pool, read)
   return {
     pool: withStatus(later, { ...read, pool: later }),
-    indexes: viewOf(
-      clusters,
-      customizations,
-      names.map((name) => namespaceOf(name, pool)),
-    ),
+    indexes: indexLists({ clusters, customizations, namespaces: names.map((name) => namespaceOf(name, pool)) }),
   }
 }
 
@@ -99,35 +83,6 @@ const namespaceOf = (name: string, { metadata: { uid } }: ClusterPool): Namespac
   spec: {},
   metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', labels: { [POOL_LABELS.uid]: uid } },
 })
-
-const viewOf = (
-  clusters: readonly ClusterDeployment[],
-  customizations: readonly ClusterDeploymentCustomization[],
-  namespaces: readonly Namespace[],
-): PoolIndexes => ({
-  clustersOfPool: lookup(clusters, indexEntries.clustersOfPool),
-  cluster: lookup(clusters, indexEntries.cluster),
-  clustersInNamespace: lookup(clusters, indexEntries.clustersInNamespace),
-  askedClusters: askedInPools(lookup(clusters, indexEntries.askedClusters), lookup(namespaces, indexEntries.namespace)),
-  claimsOfPool: lookup([], indexEntries.claimsOfPool),
-  claim: lookup([], indexEntries.claim),
-  customization: lookup(customizations, indexEntries.customization),
-  customizationsHeldBy: lookup(customizations, indexEntries.customizationsHeldBy),
-  namespacesOfPool: lookup(namespaces, indexEntries.namespacesOfPool),
-  namespace: lookup(namespaces, indexEntries.namespace),
-  bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
-  providerRoles: lookup([], indexEntries.providerRoles),
-})
-
-const lookup = <O, V>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => {
-  const found = new Map<string, V[]>()
-  for (const [key, value] of objects.flatMap((object) => [...keys(object)])) {
-    const others = found.get(key)
-    if (others === undefined) found.set(key, [value])
-    else others.push(value)
-  }
-  return { get: (key) => found.get(key) ?? [] }
-}
 
 /** A steady pass asks the API server for nothing. */
 const unusedApi: Api = new Proxy({} as Api, {

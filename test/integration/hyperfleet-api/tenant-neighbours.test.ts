@@ -2,20 +2,9 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
 import { bearer, testIssuer } from './issuer.ts'
 import { type Json, openWatch, serve } from './support.ts'
-
-const tenants: TenantRules = {
-  systemHeader: 'X-System',
-  dimensions: [
-    { header: 'X-Org', key: 'org', required: true },
-    { header: 'X-Project', key: 'project', required: false },
-  ],
-}
-const RED = { 'x-org': 'red' }
-const BLUE = { 'x-org': 'blue' }
-const SYSTEM = { 'x-system': 'true' }
+import { BLUE, RED, SYSTEM, tenants } from './tenant-rules.ts'
 
 const world = async () => {
   const api = await serve({ tenants })

@@ -1,23 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
 import { bearer, testIssuer } from './issuer.ts'
 import { type Json, onBothDatabases, openWatch, serve } from './support.ts'
+import { BLUE, RED, SYSTEM, tenants } from './tenant-rules.ts'
 
-const tenants: TenantRules = {
-  systemHeader: 'X-System',
-  dimensions: [
-    { header: 'X-Org', key: 'org', required: true },
-    { header: 'X-Project', key: 'project', required: false },
-  ],
-}
-const RED = { 'x-org': 'red' }
-const BLUE = { 'x-org': 'blue' }
 const REPORT = {
   adapter: 'dns',
   observed_generation: 1,
   conditions: ['Available', 'Applied', 'Health'].map((type) => ({ type, status: 'True' })),
 }
-const SYSTEM = { 'x-system': 'true' }
 
 onBothDatabases((fresh) => {
   const world = async () => {

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { type LastPulse, type QueuePosition, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
+import { type LastPulse, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
 import { type AdapterExplanation, explainAdapters } from '../../model/explain-adapter.ts'
 import type { Report, Resource } from '../../model/resource.ts'
 import type { Timestamp } from '../../model/timestamp.ts'
@@ -44,7 +44,8 @@ export const explainOperations = (service: Service, place: Collection): Operatio
         const isUndecided = place.entity.requiredAdapters === 'undecided'
         const last = await readLastPulse(kysely, id)
         const discarded = await readDiscarded(kysely, id)
-        const queue = await readQueuePositions(kysely, id, service.sharedTime)
+        // How many events come before is how many others have, which is no concern of a tenant (API-181).
+        const queue = await readQueuePositions(kysely, id, service.sharedTime, call.tenancy === undefined)
         return {
           status: 200,
           body: {
@@ -62,16 +63,13 @@ export const explainOperations = (service: Service, place: Collection): Operatio
             children: children,
             groups,
             pulses: describePulses(last),
-            queue: queue.map((entry) => (call.tenancy === undefined ? entry : withoutPlace(entry))),
+            queue,
           },
         }
       },
     }),
   ]
 }
-
-/** How many events come before is how many others have, which is no concern of a tenant (API-181). */
-const withoutPlace = (entry: QueuePosition): QueuePosition => ({ ...entry, position: undefined })
 
 /** A required adapter that no resource of the kind ever heard of has no task, more likely than not. */
 const explainSilence = async (
