@@ -4,6 +4,7 @@ import { namespaceOrAll, nonEmpty, oneOf, urlOf } from '#operator/flags/values.t
 import { apiServerFlags } from '../api-server-flags.ts'
 import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { KINDS } from './hive/kinds.ts'
 
 /** `postgres://…`, or the folder of an embedded database. The message keeps a URL to itself: it carries a password. */
 const place = (text: string): { readonly databaseUrl: string } | { readonly dataDir: string } => {
@@ -42,7 +43,13 @@ const hyperfleetCommand = (): Command =>
 export const migrateHiveFlags = {
   dryRun: toggle('print what would be taken over; there is no other way to say this command'),
   namespace: flag('NAME', 'the namespace to look at; empty for all', namespaceOrAll, ''),
-  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+  kind: optional('KIND', 'the only kind to look at', oneOf(...KINDS)),
+  output: flag(
+    'FORMAT',
+    'text for people, json for programs, manifests for kubectl: customizations and pools that can be applied now, with size 0',
+    oneOf('text', 'json', 'manifests'),
+    'text',
+  ),
   ...apiServerFlags,
 }
 
@@ -50,6 +57,7 @@ const HIVE_EXAMPLES = `
 Examples:
   muster migrate hive --dry-run --context=hub-with-hive
   muster migrate hive --dry-run --namespace=pools --output=json
+  muster migrate hive --dry-run --namespace=pools --kind=ClusterPool --output=manifests
 
 It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 the API server does not have Hive's kinds, 2 what was asked for can't be meant, 3 it could not look.
 `

@@ -1,4 +1,5 @@
-import { type Judgement, KINDS, VERDICTS } from './judge.ts'
+import { type Judgement, VERDICTS } from './judge.ts'
+import { KINDS } from './kinds.ts'
 
 const WORDS: Readonly<Record<Judgement['verdict'], string>> = {
   'as it is': 'applies as it is',

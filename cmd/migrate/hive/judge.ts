@@ -1,8 +1,6 @@
 /** What Muster would do with an object of Hive's, and what a person has to do: pure. */
 import { findFields, type Schema } from './field-findings.ts'
-
-export const KINDS = ['ClusterDeploymentCustomization', 'ClusterPool', 'ClusterClaim', 'ClusterDeployment'] as const
-export type HiveKind = (typeof KINDS)[number]
+import type { HiveKind } from './kinds.ts'
 
 /** An object as the API server of a cluster with Hive has it. */
 export interface HiveObject {
@@ -10,6 +8,7 @@ export interface HiveObject {
     readonly name: string
     readonly namespace?: string
     readonly deletionTimestamp?: string
+    readonly labels?: Readonly<Record<string, string>>
   }
   readonly spec?: Readonly<Record<string, unknown>>
   readonly status?: Readonly<Record<string, unknown>>
@@ -28,6 +27,11 @@ export interface Judgement {
   readonly verdict: (typeof VERDICTS)[number]
   /** Sentences for a person: what has to be done, and what Muster does otherwise. */
   readonly notes: readonly string[]
+  /**
+   * Of a pool or a customization as Muster takes it now, with its inventory in Muster's shape; absent where a person has to change
+   * it, and where Hive still has it.
+   */
+  readonly spec?: Readonly<Record<string, unknown>>
 }
 
 /** @param schema of the kind's spec, in Muster's definition */
@@ -52,7 +56,13 @@ export const judge = (kind: HiveKind, object: HiveObject, schema: Schema): Judge
       verdict: 'later',
       notes: [`it is used by ${holder}: apply it at Muster when that is gone`, ...changes, ...notes],
     }
-  return { ...base, verdict: changes.length > 0 ? 'with changes' : 'as it is', notes: [...changes, ...notes] }
+  const isTaken = kind !== 'ClusterClaim' && refused.length === 0 && unknown.length === 0
+  return {
+    ...base,
+    verdict: changes.length > 0 ? 'with changes' : 'as it is',
+    notes: [...changes, ...notes],
+    ...(isTaken && { spec: adapted }),
+  }
 }
 
 const whyItStays = (kind: HiveKind, { metadata, spec = {} }: HiveObject): string | undefined => {
@@ -94,6 +104,8 @@ const treatedOtherwise = (kind: HiveKind, spec: Readonly<Record<string, unknown>
       : [
           'spec.customizationRef: Hive takes the manifest patches of that customization, Muster its patches of the install-config',
         ]
+  if (kind === 'ClusterClaim')
+    return ['Hive makes a cluster for it as long as it is there: delete it there before it is applied at Muster']
   if (kind !== 'ClusterDeploymentCustomization') return []
   const patches = (spec.installConfigPatches ?? []) as readonly Patch[]
   return patches.flatMap(({ op, path = '' }, at) => {

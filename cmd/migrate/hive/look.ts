@@ -11,11 +11,14 @@ import { Failure } from '../../failure.ts'
 import { withApiServer } from '../../with-api-server.ts'
 import type { Schema } from './field-findings.ts'
 import { formatJudgements } from './format.ts'
-import { type HiveKind, type HiveObject, type Judgement, judge, KINDS } from './judge.ts'
+import { type HiveObject, judge } from './judge.ts'
+import { type HiveKind, KINDS } from './kinds.ts'
+import { type Judged, writeManifests } from './manifests.ts'
 
 export interface MigrateHiveOptions extends ApiServerOptions {
   readonly namespace: string | undefined
-  readonly output: 'text' | 'json'
+  readonly kind: HiveKind | undefined
+  readonly output: 'text' | 'json' | 'manifests'
 }
 
 const RESOURCES: Readonly<Record<HiveKind, Resource>> = {
@@ -26,18 +29,18 @@ const RESOURCES: Readonly<Record<HiveKind, Resource>> = {
 }
 
 /**
- * What Muster would take over of a cluster's Hive objects, as text or JSON. It lists, and does nothing else.
+ * What Muster would take over of a cluster's Hive objects, as text, JSON or what can be applied. It lists, and does nothing else.
  * @throws LookFailure when the API server does not answer or refuses, Failure when it does not have Hive's kinds
  */
-export const lookAtHive = async ({ namespace, output, ...access }: MigrateHiveOptions): Promise<string> => {
-  const judgements: Judgement[] = []
+export const lookAtHive = async ({ namespace, kind, output, ...access }: MigrateHiveOptions): Promise<string> => {
+  const judged: Judged[] = []
   await withApiServer(access, async (transport) => {
     const api = createApi(transport)
     try {
-      for (const kind of KINDS) {
-        const schema = (schemaOf(kind) as { readonly properties: { readonly spec: Schema } }).properties.spec
-        for await (const object of api.list(RESOURCES[kind], { namespace }))
-          judgements.push(judge(kind, object as HiveObject, schema))
+      for (const each of kind === undefined ? KINDS : [kind]) {
+        const schema = (schemaOf(each) as { readonly properties: { readonly spec: Schema } }).properties.spec
+        for await (const object of api.list(RESOURCES[each], { namespace }))
+          judged.push({ object: object as HiveObject, judgement: judge(each, object as HiveObject, schema) })
       }
     } catch (error) {
       if (isNotFound(error))
@@ -50,5 +53,7 @@ export const lookAtHive = async ({ namespace, output, ...access }: MigrateHiveOp
       throw error
     }
   })
+  if (output === 'manifests') return writeManifests(judged, namespace === undefined)
+  const judgements = judged.map(({ judgement }) => judgement)
   return output === 'json' ? `${JSON.stringify(judgements, undefined, 2)}\n` : formatJudgements(judgements)
 }

@@ -55,6 +55,7 @@ test('each object of Hive’s is printed with what Muster would do with it, and 
     ClusterClaim pools/assigned: stays with Hive
         it has the cluster in namespace edge-x7k2p, which Hive made: let it end there, and claim anew at Muster
     ClusterClaim pools/waiting: applies as it is
+        Hive makes a cluster for it as long as it is there: delete it there before it is applied at Muster
     ClusterDeployment pools/edge-x7k2p: stays with Hive
         its cluster was made by Hive, and only Hive can delete it: at Muster it would be registered as a new cluster and installed again
     ClusterDeploymentCustomization: 1 as it is, 1 later

@@ -85,7 +85,7 @@ const ownKubeconfig = async ({ kubeconfig }: PageEnvironment, folder: string): P
 const WRITTEN = ['kustomize', 'manifests']
 
 /** Its entries are those of the repository; what commands write stays here, and they can't reach the repository's history. */
-const checkoutIn = async (folder: string): Promise<string> => {
+export const checkoutIn = async (folder: string): Promise<string> => {
   await mkdir(folder)
   const entries = (await readdir(REPOSITORY)).filter((entry) => entry !== '.git')
   await Promise.all(
