@@ -288,8 +288,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'an upgrade and the way back',
     await runPage(await readPage('docs/topology.md'), { kubeconfig, checkout, programs, printed: {} })
     const commit = await commitOverlay(git, checkout, member, `patches:\n${smaller}`)
     await nodes.apply([clusterHere(member)])
-    const path = `--for=jsonpath={.status.sync.comparedTo.source.path}=kustomize/overlays/${member}`
-    await nodes.cluster.kubectl('wait', `application/${APPLICATION}`, '--namespace=argocd', path, PATIENCE)
+    // The Application of the other environment goes, and one of this comes, whenever the ApplicationSet looks.
+    const read = applicationsOf(nodes.cluster)
+    const pathSynced = async () => (await read(APPLICATION))?.sync?.comparedTo?.source?.path
+    await expect.poll(pathSynced, { timeout: 600_000 }).toBe(`kustomize/overlays/${member}`)
     await synced(commit)
     const workloads = () => kubectl('get', 'deployments,statefulsets', '--output=name')
     await expect.poll(workloads, { timeout: 300_000 }).toBe('deployment.apps/hyperfleet-adapter\n')
