@@ -16,6 +16,7 @@ import { IMAGE_PROGRAMS } from './image/local/images.ts'
 import { NODE_PROGRAMS } from './kindnode/binaries.ts'
 import { CALICO } from './kindnode/calico.ts'
 import { ensureNodeImage, nodeImageMissing } from './kindnode/image.ts'
+import { DELIVERED_NATS } from './nats/binaries.ts'
 import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
 import { SetupError } from './process/errors.ts'
@@ -55,6 +56,7 @@ const laterBuilds: Preparation['builds'] = [
         { set: NODE_KUBERNETES, seconds: 30 },
         { set: NODE_PROGRAMS, seconds: 120 },
         { set: CALICO, seconds: 100 },
+        { set: DELIVERED_NATS, seconds: 40 },
       ]
     : []),
   ...(isDeep && wants(/kind/) ? [{ set: NEXT_KUBERNETES, seconds: 240 }] : []),

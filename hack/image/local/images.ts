@@ -5,9 +5,9 @@ import { dirname, join, relative } from 'node:path'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
 import { ARGOCD, ARGOCD_VERSION } from '../../argocd/binaries.ts'
 import { ship } from '../../build/ship.ts'
-import { CONTROL_PLANE } from '../../controlplane/binaries.ts'
 import type { Installable } from '../../debian/install.ts'
 import { ensureBinaries } from '../../gobuild/build.ts'
+import { DELIVERED_NATS } from '../../nats/binaries.ts'
 import { findPostgres } from '../../postgres/find.ts'
 import { POSTGRES, postgresMissing } from '../../postgres/missing.ts'
 import { temporaryFolder } from '../../process/folder.ts'
@@ -111,7 +111,7 @@ const nats = async (say: Say): Promise<ImageSource> => {
   return {
     name: 'nats',
     tag: NATS_IMAGE,
-    entries: { ...users({}), [program]: { from: join(await ensureBinaries(CONTROL_PLANE, say), 'nats-server') } },
+    entries: { ...users({}), [program]: { from: join(await ensureBinaries(DELIVERED_NATS, say), 'nats-server') } },
     entrypoint: [program],
   }
 }

