@@ -14,7 +14,11 @@ export { redisMissing }
 
 /** What Argo CD says of an Application. */
 export interface ApplicationStatus {
-  readonly sync?: { readonly status: string; readonly revision?: string }
+  readonly sync?: {
+    readonly status: string
+    readonly revision?: string
+    readonly comparedTo?: { readonly source?: { readonly path?: string } }
+  }
   readonly health?: { readonly status: string; readonly message?: string }
   readonly operationState?: {
     readonly phase: string

@@ -20,8 +20,8 @@ export const writeManifests = (judged: readonly Judged[], isNamespaced: boolean)
       const document = { apiVersion: 'hive.openshift.io/v1', kind, metadata: named }
       if (kind !== 'ClusterPool') return [dump({ ...document, spec })]
       const { size, runningCount, ...rest } = spec
-      const running = runningCount === undefined ? '' : `, runningCount: ${String(runningCount)}`
-      return [`# At Hive: size: ${String(size)}${running}\n${dump({ ...document, spec: { ...rest, size: 0 } })}`]
+      const there = JSON.stringify({ size, runningCount })
+      return [`# At Hive: ${there}\n${dump({ ...document, spec: { ...rest, size: 0 } })}`]
     })
     .map((document) => `---\n${document}`)
     .join('')
