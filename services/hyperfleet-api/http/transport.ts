@@ -60,6 +60,8 @@ export const createTransport = (
         )
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node.js would answer 417 without a word, and CONNECT not at all.
   server.on('checkExpectation', oneAtATime)
+  // Node.js would ask for the body before anything has looked at the request.
+  server.on('checkContinue', oneAtATime)
   server.on('connect', (_request, socket) => {
     server.emit('clientError', Object.assign(new Error('CONNECT'), { code: NO_PROXY }), socket)
   })
