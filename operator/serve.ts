@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import { detach } from '#lib/process/detach.ts'
+import { limitIdleConnections } from '#lib/socket-queue.ts'
 import { type Binding, listen } from './binding.ts'
 
 /** A small HTTP server in the operator's process: for Prometheus, the kubelet, people. */
@@ -75,6 +76,7 @@ export const listenWith = async (
     tls === undefined
       ? http.createServer(listener)
       : https.createServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, listener)
+  limitIdleConnections(server)
   const port = await listen(server, binding, flag)
   return {
     port,

@@ -99,7 +99,7 @@ const checkNats = async (
     const options = { url: natsUrl, ca: natsCa, device, authenticator, clock: systemClock, log: silent }
     const connection = await connectAgent(options, signal)
     try {
-      await checkName(connection, device)
+      await checkName(connection, device, authenticator !== undefined)
     } finally {
       await connection.close()
     }
@@ -122,21 +122,39 @@ const SECRET_FLAGS = {
   kubeconfig: '--kubeconfig',
 } as const
 
-/** A key opens the inbox of its own device alone. @throws Failure */
-const checkName = async (connection: NatsConnection, device: string): Promise<void> => {
+/**
+ * A key opens the inbox of its own device, and no other. One that may do more, such as the operator's, would give this machine, and those who
+ * steal it, what is every device's. AGENT-58.
+ * @throws Failure
+ */
+const checkName = async (connection: NatsConnection, device: string, hasKey: boolean): Promise<void> => {
+  const refusal = await refusalToListen(connection, device)
+  if (refusal !== undefined)
+    throw new Failure(
+      `--nats-credentials: the key is not that of the device ${device}: NATS does not let it listen in that name; nothing was installed`,
+      { cause: refusal },
+    )
+  if (hasKey && (await refusalToListen(connection, OTHER_DEVICE)) === undefined)
+    throw new Failure(
+      `--nats-credentials: the key may do more than one of the device ${device}: NATS lets it listen in the name of others; bring the device a key of its own, which muster fleet credentials makes; nothing was installed`,
+    )
+}
+
+/** No device is called so, and none may listen in its name. */
+const OTHER_DEVICE = 'muster-enroll-Another'
+
+/** Undefined when the server lets the connection listen in the device's name. */
+const refusalToListen = async (connection: NatsConnection, device: string): Promise<Error | undefined> => {
   const refusals: Error[] = []
-  connection.subscribe(`${inboxOf(device)}.enroll`, {
+  const listening = connection.subscribe(`${inboxOf(device)}.enroll`, {
     callback: (refusal) => {
       if (refusal !== null) refusals.push(refusal)
     },
   })
   // The server has answered the subscription by then.
   await connection.flush()
-  if (refusals.length > 0)
-    throw new Failure(
-      `--nats-credentials: the key is not that of the device ${device}: NATS does not let it listen in that name; nothing was installed`,
-      { cause: refusals[0] },
-    )
+  listening.unsubscribe()
+  return refusals[0]
 }
 
 /**

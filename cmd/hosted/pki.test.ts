@@ -36,3 +36,14 @@ test('CLUSTER-25: half an authority is no reason to make another one', async () 
   const { 'ca.key': _, ...files } = await nextFiles({}, CLUSTER, NOW)
   await expect(nextFiles(files, CLUSTER, NOW)).rejects.toThrow('only one is there')
 })
+
+// API-189
+test('CLUSTER-25: leaves that can’t be read, have another one’s key, or are of the future are signed again', async () => {
+  const files = await nextFiles({}, CLUSTER, NOW)
+  const spoilt = { ...files, 'admin.crt': 'half', 'apiserver.key': files['admin.key'] ?? '' }
+  const renewed = await nextFiles(spoilt, CLUSTER, NOW)
+  expect(certificate(renewed, 'admin').verify(certificate(files, 'ca').publicKey)).toBe(true)
+  expect(renewed['apiserver.key']).not.toBe(spoilt['apiserver.key'])
+  const ahead = await nextFiles(files, CLUSTER, NOW + 250 * DAY_MS)
+  expect(certificate(await nextFiles(ahead, CLUSTER, NOW), 'admin').validFromDate.getTime()).toBeLessThan(NOW)
+})

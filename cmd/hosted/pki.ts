@@ -1,7 +1,7 @@
 /** The certificates and keys of one hosted cluster, as the files of its pods. CLUSTER-25. */
 import { generateKeyPairSync } from 'node:crypto'
 import { dump } from 'js-yaml'
-import { createAuthority, type KeyPair, renewalOf, signLeaf } from '#operator/admission/certificates.ts'
+import { createAuthority, isUsable, type KeyPair, renewalOf, signLeaf } from '#operator/admission/certificates.ts'
 import { Failure } from '../failure.ts'
 
 /** Texts by the names of their files. */
@@ -58,7 +58,7 @@ export const nextFiles = async (before: Files, cluster: HostedCluster, now: numb
   }
   for (const [leaf, { subject, hosts }] of Object.entries(leavesOf(cluster))) {
     const known = readPair(before, leaf)
-    if (known !== undefined && renewalOf(known.certificate) > now) continue
+    if (known !== undefined && isUsable(known, now) && renewalOf(known.certificate) > now) continue
     const options = { subject, isClient: hosts.length === 0, lifetimeMs: LEAF_LIFETIME_MS }
     Object.assign(files, pairFiles(leaf, await signLeaf(authority, hosts, now, options)))
   }

@@ -54,3 +54,10 @@ test('the next authority signs once clients had time to learn of it; both are to
   await keep([authority], NOW + AUTHORITY_DISTRIBUTION_MS + 1)
   expect(await issuer()).toBe('CN=nats')
 })
+
+// API-189
+test('a certificate of the future, made while the clock was ahead, is signed again', async () => {
+  expect(await keep([authority], NOW + 3 * DAY_MS)).toBe(true)
+  expect(await keep([authority], NOW)).toBe(true)
+  expect(await keep([authority], NOW)).toBe(false)
+})

@@ -1,5 +1,5 @@
 /** The folder that nats-server reads its users and its certificate from, and how it is told of a change. NATS-3, NATS-4. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -7,7 +7,15 @@ import { createUser, fromSeed } from '@nats-io/nkeys'
 import { connect } from '@nats-io/transport-node'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { replaceFile } from '#lib/replace-file.ts'
-import { bundleOf, isSignedBy, type KeyPair, renewalOf, signerOf, signLeaf } from '#operator/admission/certificates.ts'
+import {
+  bundleOf,
+  isSignedBy,
+  isUsable,
+  type KeyPair,
+  renewalOf,
+  signerOf,
+  signLeaf,
+} from '#operator/admission/certificates.ts'
 import { Failure } from '../failure.ts'
 import { AUTHORITY_DISTRIBUTION_MS } from './objects.ts'
 
@@ -90,30 +98,20 @@ export const keepCertificate = async (
   return true
 }
 
-/** Whether a certificate is to be shown still: it has its key, is for the hosts, of one of the authorities, and far from its end. */
+/** Whether a certificate is to be shown still: it has its key and its time has come, is for the hosts, of one of the authorities, and far from its end. */
 export const isGoodFor = async (
   { certificate, key }: KeyPair,
   authorities: readonly KeyPair[],
   hosts: readonly string[],
   now: number,
 ): Promise<boolean> => {
-  const read = parsed({ certificate, key })
   // A crash between the two files leaves one of each pair.
-  if (read === undefined || renewalOf(certificate) <= now) return false
+  if (!isUsable({ certificate, key }, now) || renewalOf(certificate) <= now) return false
+  const read = new X509Certificate(certificate)
   const isFor = (host: string) => (isIP(host) === 0 ? read.checkHost(host) : read.checkIP(host)) !== undefined
   if (!hosts.every(isFor)) return false
   const signed = await Promise.all(authorities.map((one) => isSignedBy(certificate, one.certificate)))
   return signed.includes(true)
-}
-
-/** Undefined for what is no certificate with its key. */
-const parsed = ({ certificate, key }: KeyPair): X509Certificate | undefined => {
-  try {
-    const read = new X509Certificate(certificate)
-    return read.checkPrivateKey(createPrivateKey(key)) ? read : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const RELOAD_TIMEOUT_MS = 30_000

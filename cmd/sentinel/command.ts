@@ -9,7 +9,7 @@ export const sentinelPreviewFlags = {
   hyperfleetApiUrl: {
     ...optional(
       'URL',
-      'the HyperFleet API, without a path, to read resources of (default: the one that each spec names)',
+      'the HyperFleet API, without a path, to read resources of (default: the one that each spec names, which is shown no token)',
       urlOf('http', 'https'),
     ),
     formerly: ['apiUrl'],

@@ -25,6 +25,11 @@ export const previewSentinels = async (
     hyperfleetApiCa: caFile,
     output,
   } = options
+  // A file may name any server as its API.
+  if (tokenFile !== undefined && apiUrl === undefined)
+    throw new UsageError(
+      '--hyperfleet-api-token-file: it needs --hyperfleet-api-url, as no API that a file names is shown a token',
+    )
   const changed = await readConfigs('file', file)
   if (changed.length === 0) throw new UsageError(`file: ${file} holds no SentinelConfig`)
   const present = current === undefined ? [] : await readConfigs('--current', current)

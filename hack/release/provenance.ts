@@ -7,6 +7,12 @@ export interface Artefact {
   readonly sha256: string
 }
 
+/** A pushed image as a subject: by its name, and the digest of its manifest. @param image name@sha256:… */
+export const imageSubject = (image: string): Artefact => {
+  const [name = '', sha256 = ''] = image.split('@sha256:')
+  return { name, sha256 }
+}
+
 /**
  * What was made of which sources, as an in-toto statement with SLSA provenance:
  * https://slsa.dev/spec/v1.0/provenance. It says nothing of where it was made, because a release is the same everywhere.

@@ -9,7 +9,7 @@ import { BILL, ship } from '../build/ship.ts'
 import { packRuntime } from '../package/runtime-package.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { notesOf, ReleaseError } from './notes.ts'
-import { type Artefact, provenanceOf } from './provenance.ts'
+import { type Artefact, imageSubject, provenanceOf } from './provenance.ts'
 
 const run = promisify(execFile)
 
@@ -59,7 +59,8 @@ export const release = async ({ root, folder, image, key, allowDirty }: ReleaseO
   await writeFile(join(folder, 'RELEASE-NOTES.md'), notes)
 
   const lockfile = digestOf(await readFile(join(root, 'package-lock.json')))
-  const provenance = provenanceOf(await artefactsIn(folder), info, lockfile)
+  const made = [...(await artefactsIn(folder)), ...(image === undefined ? [] : [imageSubject(image)])]
+  const provenance = provenanceOf(made, info, lockfile)
   await writeFile(join(folder, PROVENANCE), `${JSON.stringify(provenance, undefined, 2)}\n`)
   const sums = (await artefactsIn(folder)).map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('')
   await writeFile(join(folder, CHECKSUMS), sums)

@@ -1,7 +1,7 @@
 import type { Api } from '../client/api.ts'
 import { isAlreadyExists, isConflict } from '../client/errors.ts'
 import { defineResource, type KubeObject, type Resource } from '../model/resource.ts'
-import { createAuthority, type KeyPair, renewalOf } from './certificates.ts'
+import { createAuthority, isUsableAuthority, type KeyPair, renewalOf } from './certificates.ts'
 
 /** core/v1 Secret. */
 export interface Secret extends KubeObject<undefined, never> {
@@ -22,7 +22,8 @@ export const SECRETS = defineResource<undefined>({
 /**
  * The authorities that all replicas share through a Secret, newest first. A replica that finds none, or an old one, makes
  * one; of several that do so at the same time the API server lets one win, and the others read what it made. The one
- * before stays, so that certificates that it signed are trusted until they are renewed.
+ * before stays, so that certificates that it signed are trusted until they are renewed. What can't sign now counts for nothing: it can't be
+ * read, its key is another one's, or it is of the future or at its end, as after a clock that was wrong. API-189.
  * @param lifetime of one that is made, in milliseconds; a year when left out
  */
 export const ensureAuthorities = async (
@@ -33,7 +34,7 @@ export const ensureAuthorities = async (
 ): Promise<readonly KeyPair[]> => {
   for (;;) {
     const secret = await api.get(SECRETS, name, namespace)
-    const known = authoritiesOf(secret)
+    const known = authoritiesOf(secret).filter((authority) => isUsableAuthority(authority, now))
     const [newest] = known
     if (newest !== undefined && renewalOf(newest.certificate) > now) return known
 

@@ -6,7 +6,7 @@ import type { Logger } from '../model/log.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
 import { injectCaBundle, MUTATING, VALIDATING, type WebhookConfiguration } from './ca-bundle.ts'
 import { ensureAuthorities, SECRETS } from './ca-secret.ts'
-import { bundleOf, isSignedBy, type KeyPair, renewalOf, signerOf, signLeaf } from './certificates.ts'
+import { bundleOf, isSignedBy, isUsable, type KeyPair, renewalOf, signerOf, signLeaf } from './certificates.ts'
 
 export interface CertRotationOptions {
   readonly api: Api
@@ -90,8 +90,11 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
 
   /** By the machine's time, in short naps: it is what certificates end by. */
   const restUntil = async (moment: number, woken: AbortSignal): Promise<void> => {
+    const begin = clock.now().getTime()
     const left = () => moment - clock.now().getTime()
-    while (!woken.aborted && left() > 0) await clock.sleep(Math.min(MAX_SLEEP_MS, left()), woken)
+    // Set back, it is before certificates of ours begin.
+    while (!woken.aborted && left() > 0 && clock.now().getTime() >= begin)
+      await clock.sleep(Math.min(MAX_SLEEP_MS, left()), woken)
   }
 
   const run = async (): Promise<void> => {
@@ -117,13 +120,13 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
   return { established: established.promise, stopped: run() }
 }
 
-/** True also when no trusted authority has signed it: the Secret was replaced. */
+/** True also when no trusted authority has signed it, as the Secret was replaced, or when it is of the future. */
 const isOutdated = async (
   leaf: KeyPair | undefined,
   authorities: readonly KeyPair[],
   now: number,
 ): Promise<boolean> => {
-  if (leaf === undefined || renewalOf(leaf.certificate) <= now) return true
+  if (leaf === undefined || !isUsable(leaf, now) || renewalOf(leaf.certificate) <= now) return true
   const signed = await Promise.all(authorities.map(({ certificate }) => isSignedBy(leaf.certificate, certificate)))
   return !signed.includes(true)
 }

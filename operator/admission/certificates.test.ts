@@ -1,7 +1,16 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { authoritiesOf } from './ca-secret.ts'
-import { bundleOf, createAuthority, isSignedBy, renewalOf, signerOf, signLeaf } from './certificates.ts'
+import {
+  bundleOf,
+  createAuthority,
+  isSignedBy,
+  isUsable,
+  isUsableAuthority,
+  renewalOf,
+  signerOf,
+  signLeaf,
+} from './certificates.ts'
 
 const DAY_MS = 24 * 3_600_000
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -23,6 +32,26 @@ describe('a certificate', () => {
     const leaf = await signLeaf(authority, ['x'], NOW)
     expect((renewalOf(leaf.certificate) - NOW) / DAY_MS).toBeCloseTo((7 * 2) / 3, 1)
     expect((renewalOf(authority.certificate) - NOW) / DAY_MS).toBeCloseTo((365 * 2) / 3, 0)
+  })
+})
+
+// API-189
+describe('what can be used now', () => {
+  it('is a certificate with its own key, whose time has come and not ended', async () => {
+    const authority = await createAuthority('muster', NOW)
+    const leaf = await signLeaf(authority, ['x'], NOW)
+    expect(isUsable(leaf, NOW)).toBe(true)
+    expect(isUsable(leaf, NOW - DAY_MS)).toBe(false)
+    expect(isUsable(leaf, NOW + 7 * DAY_MS)).toBe(false)
+    expect(isUsable({ ...leaf, key: authority.key }, NOW)).toBe(false)
+    expect(isUsable({ ...leaf, certificate: leaf.certificate.slice(0, 100) }, NOW)).toBe(false)
+    expect(isUsable({ ...leaf, key: '' }, NOW)).toBe(false)
+  })
+
+  it('of authorities is one that may sign', async () => {
+    const authority = await createAuthority('muster', NOW)
+    expect(isUsableAuthority(authority, NOW)).toBe(true)
+    expect(isUsableAuthority(await signLeaf(authority, ['x'], NOW), NOW)).toBe(false)
   })
 })
 

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { randomBytes, webcrypto } from 'node:crypto'
+import { createPrivateKey, X509Certificate as ParsedCertificate, randomBytes, webcrypto } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
 
 /** A certificate and its private key, PEM. */
@@ -80,6 +80,29 @@ const alternativeNames = (hosts: readonly string[]) =>
 export const renewalOf = (certificate: string): number => {
   const { notBefore, notAfter } = new x509.X509Certificate(certificate)
   return notBefore.getTime() + ((notAfter.getTime() - notBefore.getTime()) * 2) / 3
+}
+
+/**
+ * Whether it can be shown at this moment: the certificate can be read and has this key, and its time has come and has not ended. One of the
+ * future was made while the machine's clock was ahead.
+ */
+export const isUsable = ({ certificate, key }: KeyPair, now: number): boolean => {
+  const read = parsed(certificate, key)
+  return read !== undefined && read.validFromDate.getTime() <= now && now < read.validToDate.getTime()
+}
+
+/** The same of an authority: it may sign others. */
+export const isUsableAuthority = (pair: KeyPair, now: number): boolean =>
+  isUsable(pair, now) && new ParsedCertificate(pair.certificate).ca
+
+/** Undefined for what is no certificate with its key: someone wrote one of the two, or half of it. */
+const parsed = (certificate: string, key: string): ParsedCertificate | undefined => {
+  try {
+    const read = new ParsedCertificate(certificate)
+    return read.checkPrivateKey(createPrivateKey(key)) ? read : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether a certificate was signed by this authority, and is for these hosts. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { limitIdleConnections } from '#lib/socket-queue.ts'
 import { type Binding, listen } from '../binding.ts'
 import type { Definition } from '../engine/definition.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -68,6 +69,7 @@ export const createWebhookServer = (
           })
           .catch((error: unknown) => log.error('a webhook answer could not be sent', { err: error }))
       })
+      limitIdleConnections(server)
       listen(server, binding, '--webhook-bind-address').then(listening.resolve, listening.reject)
     },
     async stop(graceMs) {

@@ -1,5 +1,11 @@
 /** Makes the buckets, and brings those that are there to the settings that the fleet needs, or says why it does not. */
-import { type JetStreamManager, StorageType, type StreamConfig, type StreamInfo } from '@nats-io/jetstream'
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type BucketSettings, compareBucket, type FoundBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
@@ -26,6 +32,7 @@ export const ensureBucket = async (
     const found = await findStream(manager, settings.name)
     if (found === undefined) return await create(connection, manager, settings, log)
     refuseForeign(settings, found)
+    refuseUncountable(settings.name, found)
     const verdict = compareBucket(settings, settingsOf(settings.name, found))
     switch (verdict.verdict) {
       case 'Fine':
@@ -67,6 +74,7 @@ export const checkIncarnation = async (
     throw toNatsProblem(`tell about the bucket ${bucket}`, error)
   })
   if (found?.created === incarnation) {
+    refuseUncountable(bucket, found)
     // An operator of an earlier release beside this one opens it when it begins.
     await close(manager, found)
     return lookOf(found)
@@ -152,17 +160,54 @@ const DUPLICATE_WINDOW = nanos(100)
  * Closes a bucket to headers by which a device, with one key that it may write, would erase what all others said (`Nats-Rollup`) or
  * fill the server's memory (`Nats-Msg-Id`). Markers of what expired need rollups, so there are none: the operator reckons it. NATS-12.
  */
+const CLOSED = { allow_rollup_hdrs: false, duplicate_window: DUPLICATE_WINDOW, subject_delete_marker_ttl: 0 }
+
+/**
+ * With other settings a bucket throws entries away, takes none, answers no write, has them under other keys, or keeps devices from their
+ * consumers. The fleet's key for NATS opens all of them, also when it was stolen. NATS-24.
+ */
+const KEPT = {
+  max_msgs: -1,
+  no_ack: false,
+  discard: DiscardPolicy.New,
+  discard_new_per_subject: false,
+  republish: undefined,
+  subject_transform: undefined,
+  sources: undefined,
+  consumer_limits: undefined,
+} satisfies Partial<StreamConfig>
+
 const close = async ({ streams }: JetStreamManager, { config }: StreamInfo): Promise<void> => {
-  const { allow_rollup_hdrs, duplicate_window, subject_delete_marker_ttl = 0 } = config
-  if (!allow_rollup_hdrs && duplicate_window === DUPLICATE_WINDOW && subject_delete_marker_ttl === 0) return
-  const closed = { allow_rollup_hdrs: false, duplicate_window: DUPLICATE_WINDOW, subject_delete_marker_ttl: 0 }
-  await streams.update(config.name, closed)
+  const kept = { ...CLOSED, ...KEPT }
+  const isKept = (name: keyof typeof kept) => isSame(config[name], kept[name])
+  if (!(Object.keys(kept) as (keyof typeof kept)[]).every(isKept)) await streams.update(config.name, kept)
+}
+
+/** Servers leave out what is not set, or say it by an empty object. */
+const isSame = (found: unknown, kept: unknown): boolean =>
+  found === kept || (!kept && (!found || Object.keys(found).length === 0))
+
+/** Far below where numbers of JSON are no longer told apart, and far above what a fleet writes. */
+const MAX_REVISION = 2 ** 52
+
+/** To every reader the next revisions would be the same number. @throws NatsProblem */
+const refuseUncountable = (bucket: string, { state }: StreamInfo): void => {
+  if (state.last_seq < MAX_REVISION) return
+  throw new NatsProblem(
+    'BucketRefused',
+    `the revisions of the bucket ${bucket} are at ${state.last_seq}, where they can't be counted: someone set them; delete the bucket, and it is made and filled again`,
+  )
 }
 
 /** A stream of the name of a bucket that is none. */
 const refuseForeign = ({ name }: BucketSettings, { config }: StreamInfo): void => {
   const subject = subjectOf(name, '>')
   const isBucket = config.subjects?.length === 1 && config.subjects[0] === subject && config.mirror === undefined
+  if (config.max_consumers > 0)
+    throw new NatsProblem(
+      'BucketRefused',
+      `the bucket ${name} has ${config.max_consumers} consumers at most, and each device needs one; delete it, and it is made and filled again`,
+    )
   if (isBucket && !config.sealed) return
   const problem = config.sealed ? 'is sealed' : `does not hold the subjects ${subject} and nothing else`
   throw new NatsProblem(

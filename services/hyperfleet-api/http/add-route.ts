@@ -10,6 +10,7 @@ import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import { type AccessControl, type Caller, nameOf } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
 import { takeBodyRoom } from './body-room.ts'
+import { callerIsLetIn } from './connections.ts'
 import { heldUntilClosed } from './held-until-closed.ts'
 import type { Operation } from './operation.ts'
 import { refuseTags } from './preconditions.ts'
@@ -57,6 +58,7 @@ export const addRoute = (
     onRequest: async (request, reply) => {
       request.caller = await accessControl.authenticate(operation, request.headers)
       request.caller = accessControl.authorize(operation, request.caller, request.headers)
+      callerIsLetIn(request.raw.socket)
       if (!waits(request)) heldUntilClosed(reply.raw, accessControl.enter(request.caller))
       // The body of a GET is not read.
       if (method === 'GET') return

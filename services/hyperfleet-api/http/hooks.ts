@@ -30,6 +30,10 @@ export const addHooks = (
     if (request.url.length > MAX_URL_CHARS)
       throw new Problem('urlTooLong', `the path and its query must have at most ${MAX_URL_CHARS} characters`)
   })
+  // By now the caller is let in, and there is room for its body: API-190.
+  app.addHook('preParsing', async ({ headers, raw: { httpVersion } }, reply) => {
+    if (httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue()
+  })
   app.addHook('preValidation', async (request) => {
     for (const value of Object.values(request.query as object).flat()) checkText(String(value))
     for (const value of Object.values(request.params as object)) checkText(String(value))

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
 import { detach } from '#lib/process/detach.ts'
+import { limitIdleConnections } from '#lib/socket-queue.ts'
 import type { EventQueue } from '../events/queue.ts'
 import { type Database, isReadOnly, READ_ONLY_REASON } from '../storage/database.ts'
 
@@ -47,8 +48,8 @@ interface ProbeResponse {
   readonly body: object | string
 }
 
-const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>>): Server =>
-  createServer((request, response) => {
+const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>>): Server => {
+  const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0] ?? ''
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined
     const answer = page?.() ?? Promise.resolve<ProbeResponse>({ status: 404, body: { status: 'not found' } })
@@ -60,6 +61,9 @@ const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>
       })
     detach('answering a probe', sent)
   })
+  limitIdleConnections(server)
+  return server
+}
 
 type DatabaseState = 'writable' | 'read-only' | 'standby' | 'away'
 

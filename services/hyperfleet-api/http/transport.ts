@@ -5,6 +5,7 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Timestamp } from '../model/timestamp.ts'
 import { formatProblem, Problem } from '../problems/problem.ts'
 import { PROBLEMS, type ProblemName } from '../problems/problem-types.ts'
+import { limitConnections, requestBegins } from './connections.ts'
 
 /** Milliseconds a caller has, so that a slow one doesn't hold a connection. */
 export interface RequestTimeouts {
@@ -41,8 +42,12 @@ export const createTransport = (
   }
   // Behind an answer that has no end, others would wait with all that they hold. Node.js gives the second of two no connection yet.
   const oneAtATime: RequestListener = (incoming, response) => {
-    if (response.socket === null) incoming.socket.destroy()
-    else handler(incoming, response)
+    if (response.socket === null) {
+      incoming.socket.destroy()
+      return
+    }
+    requestBegins(incoming.socket, (ended) => response.once('close', ended))
+    handler(incoming, response)
   }
   const needsCertificate = tls?.ca !== undefined
   const server =
@@ -60,9 +65,12 @@ export const createTransport = (
         )
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1); Node.js would answer 417 without a word, and CONNECT not at all.
   server.on('checkExpectation', oneAtATime)
+  // Node.js would ask for the body before anything has looked at the request.
+  server.on('checkContinue', oneAtATime)
   server.on('connect', (_request, socket) => {
     server.emit('clientError', Object.assign(new Error('CONNECT'), { code: NO_PROXY }), socket)
   })
+  limitConnections(server as Server)
   // Node.js destroys the connection: a reader that stops in the middle of an answer would keep it in memory for good.
   server.setTimeout(idle)
   // Node types them apart; both have all that Fastify and we use.

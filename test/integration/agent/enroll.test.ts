@@ -90,7 +90,7 @@ test.skipIf(SYSTEMD.missing() !== undefined)(
   },
 )
 
-// AGENT-30, AGENT-49
+// AGENT-30, AGENT-49, AGENT-58
 test.for([
   [
     'without a key',
@@ -109,6 +109,12 @@ test.for([
     () => [`--nats-credentials=${join(keys, 'devices/pump-18.nk')}`, '--accept-unsigned'],
     1,
     'the key is not that of the device pump-17',
+  ],
+  [
+    'with the key of the operator',
+    () => [`--nats-credentials=${join(keys, 'operator.nk')}`, '--accept-unsigned'],
+    1,
+    'the key may do more than one of the device pump-17',
   ],
   ['without public keys of the fleet', () => [key()], 2, 'give the public keys of the fleet, which its ConfigMap'],
   [

@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { scriptedServer } from '#test/harness/scripted-server.ts'
 import { serve } from '../hyperfleet-api/support.ts'
@@ -186,4 +188,34 @@ spec:
   gaps: 1: EU selected by no SentinelConfig`,
   })
   expect((await muster(['sentinel', 'preview', join(folder, 'none.yaml')])).code).toBe(2)
+})
+
+// SECURITY-32
+test('attack: a SentinelConfig that is previewed names its author’s server as the API: it is not shown the token', async () => {
+  const heard: string[] = []
+  const server = createServer((request, response) => {
+    heard.push(request.headers.authorization ?? 'none')
+    response.setHeader('content-type', 'application/json').end('{"items":[],"total":0}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const folder = await temporaryFolder('sentinel-preview')
+  const [file, token] = [join(folder, 'theirs.yaml'), join(folder, 'token')]
+  await writeFile(token, 'the-token')
+  await writeFile(
+    file,
+    `apiVersion: hyperfleet.redhat.com/v1alpha1
+kind: SentinelConfig
+metadata: { name: theirs }
+spec:
+  resourceType: clusters
+  hyperfleetAPI: { url: "http://127.0.0.1:${(server.address() as AddressInfo).port}" }
+`,
+  )
+  const { code, output } = await muster(['sentinel', 'preview', file, `--hyperfleet-api-token-file=${token}`])
+  expect({ code, output }).toEqual({
+    code: 2,
+    output: expect.stringContaining('--hyperfleet-api-token-file: it needs --hyperfleet-api-url'),
+  })
+  expect(heard).toEqual([])
 })

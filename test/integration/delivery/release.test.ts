@@ -52,14 +52,18 @@ test('a release is signed, complete, runs, and is the same when it is made again
   const provenance: { subject: { name: string; digest: { sha256: string } }[] } = JSON.parse(
     await readFile(join(one, PROVENANCE), 'utf8'),
   )
-  for (const { name, digest } of provenance.subject)
+  // SECURITY-33
+  const [imageName, imageDigest] = image.split('@sha256:')
+  expect(provenance.subject.at(-1)).toEqual({ name: imageName, digest: { sha256: imageDigest } })
+  const files = provenance.subject.slice(0, -1)
+  for (const { name, digest } of files)
     expect(
       createHash('sha256')
         .update(await readFile(join(one, name)))
         .digest('hex'),
       name,
     ).toBe(digest.sha256)
-  expect(provenance.subject.map(({ name }) => name)).toEqual(
+  expect(files.map(({ name }) => name)).toEqual(
     names.filter((name) => !name.startsWith(CHECKSUMS) && name !== PROVENANCE),
   )
 

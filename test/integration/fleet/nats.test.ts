@@ -1,6 +1,6 @@
 /** NATS as it fails: away, too old, wiped, with other settings, with entries that can't be read. */
 import { createServer, type Server } from 'node:net'
-import { jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { DiscardPolicy, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -184,6 +184,57 @@ test('a bucket that an operator of an earlier release opened to rollups is close
     expect(config.subject_delete_marker_ttl ?? 0).toBe(0)
   })
   expect(phase(operator)).toBe('Converged')
+})
+
+// NATS-24
+test('attack: who may change buckets has them lose, refuse, hide or copy entries; the settings are put right, and every device has its entry', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const machines = await deployed()
+  const settings = () => manage(async ({ streams }) => (await streams.info('KV_fleet-desired')).config)
+  const before = await settings()
+  for (const change of [
+    { max_msgs: 1 },
+    { max_msgs: 1, discard: DiscardPolicy.Old },
+    { no_ack: true },
+    { subject_transform: { src: '$KV.fleet-desired.>', dest: 'elsewhere.>' } },
+    { republish: { src: '>', dest: 'copied.>' } },
+    { consumer_limits: { inactive_threshold: 3_600_000_000_000 } },
+  ]) {
+    await manage(({ streams }) => streams.update('KV_fleet-desired', change))
+    await world.until(async () => expect({ ...change, ...(await settings()) }).toEqual({ ...change, ...before }))
+  }
+  for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1 }))
+  await world.deploy('next')
+  for (const machine of machines)
+    await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1, next: 1 }))
+})
+
+// NATS-24
+test('attack: a bucket whose revisions begin where they can’t be counted, or with one consumer, is named, and what to do', async () => {
+  const operator = await world.operator()
+  await converged(operator)
+  const named = (part: string) =>
+    world.until(() =>
+      expect(operator.view.recovery().sources.states).toMatchObject({ problem: expect.stringContaining(part) }),
+    )
+  const remove = () => manage(({ streams }) => streams.delete('KV_fleet-desired'))
+  await manage(({ streams }) => streams.purge('KV_fleet-desired', { seq: 2 ** 60 }))
+  await named("where they can't be counted")
+  await remove()
+  await converged(operator)
+  await deployed()
+  await operator.stop()
+  await remove()
+  await manage(({ streams }) =>
+    streams.add({ name: 'KV_fleet-desired', subjects: ['$KV.fleet-desired.>'], max_consumers: 1 }),
+  )
+  const again = await world.operator()
+  await world.until(() =>
+    expect(again.view.recovery().sources.states).toMatchObject({
+      problem: expect.stringContaining('has 1 consumers at most'),
+    }),
+  )
 })
 
 // FLEET-16

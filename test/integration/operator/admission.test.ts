@@ -182,6 +182,34 @@ describe('admission', () => {
     await undeclare(the)
   })
 
+  // API-189
+  it('exchanges a certificate of the future soon when the machine’s time is set back', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const stop = new AbortController()
+    let leaves = 0
+    const trust = rotateCertificates({
+      api: the.api,
+      secret: { name: 'ahead', namespace: the.namespace },
+      hosts: ['127.0.0.1'],
+      clock,
+      log: silent,
+      signal: stop.signal,
+      onLeaf: () => {
+        leaves += 1
+      },
+    })
+    await trust.established
+    await eventually(() => expect(clock.sleepers()).toBe(1))
+    clock.set(-24 * 3_600_000)
+    await eventually(async () => {
+      await clock.advance('1m')
+      expect(leaves).toBe(2)
+    })
+    stop.abort()
+    await trust.stopped
+  })
+
   it('renews its certificate soon when the machine has slept for days', async () => {
     await using the = await world(plane)
     const clock = manualClock()

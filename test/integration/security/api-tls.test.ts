@@ -10,6 +10,7 @@ import { keepApiCertificate } from '#cmd/nats/api-certificate.ts'
 import { connectApi } from '#controllers/clusterdeployment/connect-api.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
+import { createAuthority, type KeyPair, signLeaf } from '#operator/admission/certificates.ts'
 import { systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { type RunningApi, start } from '#services/hyperfleet-api/start.ts'
@@ -159,8 +160,8 @@ interface Published {
 }
 
 /** As a client of the API decides it. */
-const trusts = ({ bundle }: Published, { leaf }: Published, at: number): boolean =>
-  leaf.checkHost('hyperfleet-api') !== undefined &&
+const trusts = ({ bundle }: Published, { leaf }: Published, at: number, host = 'hyperfleet-api'): boolean =>
+  leaf.checkHost(host) !== undefined &&
   [leaf, ...bundle.filter((one) => leaf.verify(one.publicKey))].every(
     ({ validFromDate, validToDate }) => validFromDate.getTime() <= at && at < validToDate.getTime(),
   ) &&
@@ -226,4 +227,45 @@ test('a certificate for other names, without its key, or of an authority that wa
   const { 'ca.crt': ca = '' } = await dataOf('configmaps', 'hyperfleet-api-ca', namespace)
   const { 'tls.crt': renewed = '' } = await dataOf('secrets', 'hyperfleet-api-tls', namespace)
   expect(new X509Certificate(renewed).verify(new X509Certificate(ca).publicKey)).toBe(true)
+})
+
+// API-189
+test('attack: the authority is spoilt: half of it is written over, or its clock was wrong; it is made anew once, and callers trust the API', async () => {
+  const namespace = await configs.plane.namespace('api-tls')
+  const now = Date.now()
+  const keep = () => keepApiCertificate(configs.api, namespace, ['one'], now)
+  const path = `/api/v1/namespaces/${namespace}/secrets/hyperfleet-api-authority`
+  const spoil = (stringData: Record<string, string>) => configs.plane.rest('PATCH', path, { stringData })
+  const pair = ({ certificate, key }: KeyPair) => ({ 'ca.crt': certificate, 'ca.key': key })
+  await keep()
+  const other = (await certificateFor('other')).key
+  const wrongs = {
+    'no certificate': { 'ca.crt': '-----BEGIN CERTIFICATE-----\nhalf' },
+    'no key': { 'ca.key': '' },
+    'the key of another one': { 'ca.key': other },
+    'a certificate that signs none': pair(await signLeaf(await createAuthority('it', now), ['one'], now)),
+    'one of the day after tomorrow': pair(await createAuthority('ahead', now + 2 * DAY_MS)),
+    'one that has ended': pair(await createAuthority('ended', now - 400 * DAY_MS)),
+  }
+  for (const [wrong, data] of Object.entries(wrongs)) {
+    await spoil(data)
+    expect(await keep(), wrong).toBe(true)
+    expect(await keep(), `${wrong}: once`).toBe(false)
+    const { 'ca.crt': bundle = '' } = await dataOf('configmaps', 'hyperfleet-api-ca', namespace)
+    const { 'tls.crt': leaf = '' } = await dataOf('secrets', 'hyperfleet-api-tls', namespace)
+    const published = { at: now, bundle: [new X509Certificate(bundle)], leaf: new X509Certificate(leaf) }
+    expect(trusts(published, published, now, 'one'), wrong).toBe(true)
+  }
+})
+
+// API-189
+test('a keeper whose clock is a month ahead, and then right: what it made of the future is exchanged', async () => {
+  const namespace = await configs.plane.namespace('api-tls')
+  const now = Date.now()
+  const keep = (at: number) => keepApiCertificate(configs.api, namespace, ['one'], at)
+  await keep(now)
+  expect(await keep(now + 30 * DAY_MS)).toBe(true)
+  expect(await keep(now)).toBe(true)
+  const { 'tls.crt': leaf = '' } = await dataOf('secrets', 'hyperfleet-api-tls', namespace)
+  expect(new X509Certificate(leaf).validFromDate.getTime()).toBeLessThan(now)
 })

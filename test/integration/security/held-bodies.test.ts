@@ -98,6 +98,40 @@ const takeShare = async (api: TestApi): Promise<Socket[]> => {
   return sockets
 }
 
+/** Asks whether to send a body. */
+const asking = async (api: TestApi, headers: string, path = 'clusters'): Promise<Socket> => {
+  const socket = await openConnection(api)
+  socket.write(`POST ${AT}/${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n${headers}\r\n`)
+  return socket
+}
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+
+// API-190
+test('attack: a caller without room for more asks whether to send bodies: it is told to when there is room', async () => {
+  const api = await serve({ metrics: METRICS })
+  const before = await takeShare(api)
+  const body = JSON.stringify({ name: 'one', spec: {} })
+  const socket = await asking(api, `Content-Length: ${body.length}\r\n`)
+  expect(await answer(socket)).toBe('')
+  for (const one of before) one.destroy()
+  await once(socket, 'data')
+  const answered = answer(socket)
+  socket.write(body)
+  expect(await answered).toMatch(/^HTTP\/1.1 201 /)
+}, 30_000)
+
+// API-190
+test('who asks whether to send a body is told so for every path, and a stranger is refused without', async () => {
+  const issuer = await testIssuer()
+  const api = await serve({ issuers: [issuer.settings], metrics: METRICS })
+  const { authorization } = bearer(await issuer.token({ sub: 'a', roles: ['editor'] }))
+  expect(await answer(await asking(api, 'Content-Length: 100\r\n'))).toMatch(/^HTTP\/1.1 401 /)
+  for (const path of ['clusters', 'none']) {
+    const text = await answer(await asking(api, `Authorization: ${authorization}\r\nContent-Length: 2\r\n`, path))
+    expect(text).toMatch(new RegExp(`^(${CONTINUE}|HTTP/1.1 404 )`))
+  }
+}, 30_000)
+
 test('who leaves while it waits for room is no failure of the API', async () => {
   const { lines, log } = recorder()
   const api = await serve({ metrics: METRICS, log })
