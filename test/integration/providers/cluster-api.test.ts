@@ -82,6 +82,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
       return one?.metadata.name ?? expect.fail('there is none yet')
     }, PATIENCE)
     await vi.waitFor(async () => expect(await condition('Ready')).toMatchObject({ status: 'True' }), PATIENCE)
+    await world.healthy(declared(POOL))
     expect(await get(`${CLUSTERS}/namespaces/${name}/clusters/${name}`)).toMatchObject({
       spec: {
         clusterNetwork: { services: { cidrBlocks: ['10.41.0.0/16'] } },
@@ -119,7 +120,6 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
       '--timeout=120s',
     )
     await world.healthy(declared(CLAIM))
-    await world.healthy(declared(POOL))
     const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
     await writeFile(file, Buffer.from(await secretOf(), 'base64'))
     const listed = await world.cluster.kubectl('get', 'namespaces', '--output=name', `--kubeconfig=${file}`)
