@@ -82,6 +82,11 @@ test('CLUSTER-23: a quota that is used up is no failure however long it lasts, u
     quota: 'Cloud: 2 of 2 clusters',
     failsAt: undefined,
   })
+  const unschedulable = { ...quota(), reason: 'Unschedulable', message: 'no node has room' }
+  expect(countAttempts(tried({ record: record(1, unschedulable), failingSince: 0 }), NOW)).toMatchObject({
+    failed: 0,
+    quota: 'Cloud: no node has room',
+  })
   const both = tried({ record: record(1, quota(), dns('False')), failingSince: 0 })
   expect(countAttempts(both, NOW)).toMatchObject({ failed: 1, failing: 'Dns: no such zone', quota: undefined })
   expect(countAttempts(tried({ record: record(1, quota(0)) }), NOW).quota).toBeUndefined()

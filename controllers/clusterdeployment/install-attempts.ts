@@ -2,7 +2,7 @@
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
  * is another generation of the record, so that adapters begin anew (CLUSTER-5).
  */
-import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, NO_ROOM_REASONS } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord, isReady, type RecordCondition } from './record/record.ts'
 
@@ -99,7 +99,7 @@ const reportedFalse = (record: ClusterRecord): readonly RecordCondition[] =>
 
 const adapterFailures = (record: ClusterRecord): AdapterFailures => {
   const reported = reportedFalse(record)
-  const isQuota = ({ reason }: RecordCondition) => reason === QUOTA_EXCEEDED
+  const isQuota = ({ reason }: RecordCondition) => NO_ROOM_REASONS.includes(reason)
   return {
     failures: describe(reported.filter((condition) => !isQuota(condition))),
     quota: describe(reported.filter(isQuota)),

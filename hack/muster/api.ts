@@ -17,6 +17,8 @@ export interface ApiSetting {
   readonly natsUrl: string | undefined
   /** Without which no cluster is Ready, beside those of the overlay. */
   readonly requiredAdapters?: readonly string[]
+  /** The file with the kinds; that of kustomize/overlays/dev when undefined. */
+  readonly kinds?: string | undefined
 }
 
 interface Kinds {
@@ -24,9 +26,9 @@ interface Kinds {
 }
 
 /** The kinds of the overlay, of which clusters wait for more adapters. @returns a path */
-const kindsWith = async (adapters: readonly string[], folder: string): Promise<string> => {
-  if (adapters.length === 0) return KINDS
-  const { entities } = load(await readFile(KINDS, 'utf8')) as Kinds
+const kindsWith = async (kinds: string, adapters: readonly string[], folder: string): Promise<string> => {
+  if (adapters.length === 0) return kinds
+  const { entities } = load(await readFile(kinds, 'utf8')) as Kinds
   const extended = entities.map((entity) =>
     entity.kind === 'Cluster' ? { ...entity, required_adapters: [...entity.required_adapters, ...adapters] } : entity,
   )
@@ -38,11 +40,11 @@ const kindsWith = async (adapters: readonly string[], folder: string): Promise<s
 /** Its arguments. */
 export const apiArgs = async (
   { cluster, namespace, scratch }: Home,
-  { port, storage, natsUrl, requiredAdapters = [] }: ApiSetting,
+  { port, storage, natsUrl, requiredAdapters = [], kinds = KINDS }: ApiSetting,
 ): Promise<readonly string[]> => [
   `--bind-address=127.0.0.1:${port}`,
   storage,
-  `--config=${await kindsWith(requiredAdapters, scratch)}`,
+  `--config=${await kindsWith(kinds, requiredAdapters, scratch)}`,
   ...(await authArgs(cluster, scratch, namespace, {
     [SENTINELS.account]: 'adapter',
     [ADAPTERS.account]: 'reader',

@@ -25,12 +25,15 @@ const GATES: Readonly<Record<ClusterApiManager, readonly string[]>> = {
   dev: [],
 }
 
+/** What it is installed on. */
+type Plane = Pick<ControlPlane, 'kubeconfig' | 'kubectl'>
+
 export interface ClusterApi extends AsyncDisposable {
   logFile(manager: ClusterApiManager): string
 }
 
 /** @throws ProcessError, SetupError */
-export const startClusterApi = async (plane: ControlPlane): Promise<ClusterApi> => {
+export const startClusterApi = async (plane: Plane): Promise<ClusterApi> => {
   const binaries = await ensureBinaries(CLUSTER_API, console.error)
   await using stack = new AsyncDisposableStack()
   const folder = await temporaryFolder('cluster-api')
@@ -119,7 +122,7 @@ const CONFIGURED = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfigurat
 
 /** What its release installs, but for what runs it in a pod: its kinds and its webhooks, which are asked at this address. */
 const partsOf = async (
-  plane: ControlPlane,
+  plane: Plane,
   manager: ClusterApiManager,
   { url, certificate }: { readonly url: string; readonly certificate: string },
 ): Promise<{ readonly kinds: readonly Installed[]; readonly webhooks: readonly Installed[] }> => {

@@ -45,6 +45,8 @@ export interface SuiteOptions {
   readonly applies?: boolean
   /** SQLite when undefined; skip the test with `postgresMissing()` where there is no PostgreSQL. */
   readonly database?: 'postgres' | 'sqlite'
+  /** The file with the kinds of the API; that of kustomize/overlays/dev when undefined. */
+  readonly kinds?: string
   /** Which managers; all when undefined. */
   readonly managers?: readonly ManagerName[]
   /** Machines, with the labels of their Devices as `--labels` takes them. */
@@ -128,7 +130,7 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
   }
   const skewClocks = (milliseconds: number) => writeFile(place.clockFile, String(milliseconds))
   await skewClocks(0)
-  const { url: apiUrl, metricsUrl: apiMetricsUrl, process: api } = await superviseApi(place, storage)
+  const { url: apiUrl, metricsUrl: apiMetricsUrl, process: api } = await superviseApi(place, storage, options.kinds)
   add('api', api)
   await api.ready()
   const credentials = new Map<ManagerName, Credentials>()

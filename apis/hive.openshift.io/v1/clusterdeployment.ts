@@ -21,6 +21,8 @@ export const UNREACHABLE = 'Unreachable'
 export const UNREACHABLE_FOR_LONG = 'UnreachableForLong'
 /** Reason of Ready, and of an adapter's Available: a quota is used up. CLUSTER-23. */
 export const QUOTA_EXCEEDED = 'QuotaExceeded'
+/** Reasons of an adapter's Available for which there will be room one day: no attempt fails for them. `Unschedulable`: no node takes a pod. CLUSTER-23. */
+export const NO_ROOM_REASONS: readonly string[] = [QUOTA_EXCEEDED, 'Unschedulable']
 
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
 

@@ -1,4 +1,4 @@
-/** Asks again while HTTP services have something left to do, or a quota is used up: neither can be watched. */
+/** Asks again while HTTP services have something left to do, a workload has no pod, or a quota is used up: nothing of that is watched. */
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type Backoff, backoffDelay } from '#operator/model/outcome.ts'
 
@@ -6,6 +6,9 @@ const POLL_INTERVAL_MS = 2_000
 const MAX_POLL_INTERVAL_MS = 30_000
 /** CLUSTER-22: many clusters may wait for one quota, and a person may have to raise it. */
 const QUOTA_BACKOFF: Backoff = { initial: 2_000, factor: 2, max: 300_000, jitter: 0.2 }
+
+/** CLUSTER-95: as often as a Sentinel pulses what is not Ready. */
+const POD_INTERVAL_MS = 10_000
 
 /** What is long in the making is asked for less often: after a tenth of the time that it has taken. ADAPTER-102. Milliseconds. */
 export const pollInterval = (elapsedMs: number): number =>
@@ -15,8 +18,8 @@ export const pollInterval = (elapsedMs: number): number =>
 export const quotaPollInterval = (refusals: number, random: number): number =>
   backoffDelay(QUOTA_BACKOFF, refusals, random)
 
-/** What a run has left to do; `quota`: it was refused because one is used up. */
-export type LeftWork = 'deletion' | 'work' | 'quota' | 'nothing'
+/** What a run has left to do; `pods`: a workload has none that runs; `quota`: it was refused because one is used up. */
+export type LeftWork = 'deletion' | 'work' | 'pods' | 'quota' | 'nothing'
 
 export class ServicePolls {
   readonly #clock: Clock
@@ -50,6 +53,7 @@ export class ServicePolls {
     this.#since.set(id, since)
     // ADAPTER-56: a deletion is observed steadily.
     if (left === 'deletion') return POLL_INTERVAL_MS
+    if (left === 'pods') return Math.max(POD_INTERVAL_MS, pollInterval(now - since))
     if (left !== 'quota') return pollInterval(now - since)
     const refusals = (this.#refusals.get(id) ?? 0) + 1
     this.#refusals.set(id, refusals)

@@ -20,6 +20,7 @@ import { type RunResult, run } from '../run/run.ts'
 import type { JsonObject, Task } from '../task/task.ts'
 import { httpTransport } from '../transports/http.ts'
 import { KubernetesTransport } from '../transports/kubernetes.ts'
+import { PodProblems } from '../transports/pod-problems.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { AppliedObjects } from '../watch/applied-objects.ts'
 import type { InferredDeletions } from './inferred-deletions.ts'
@@ -52,12 +53,14 @@ export type TaskWatches = Pick<AppliedObjects, 'ensureWatched' | 'ensureSharedWa
 export class TaskRunner {
   readonly #options: TaskRunnerOptions
   readonly #transports: ResourceTransports
+  readonly #podProblems: PodProblems
   readonly #reportDedup = new ReportDedup()
   readonly #released = new Map<string, string>()
 
   constructor(options: TaskRunnerOptions, applied: TaskWatches) {
     this.#options = options
-    const { transport, kinds, task, externalClient, access, inventories } = options
+    const { transport, kinds, task, externalClient, access, inventories, clock, runClock = clock } = options
+    this.#podProblems = new PodProblems(transport, runClock)
     this.#transports = {
       kubernetes: new KubernetesTransport({
         transport,
@@ -114,6 +117,7 @@ export class TaskRunner {
         context: {
           api: new ApiReader(tracedClient, hrefOf(event), id),
           transports: this.#transports,
+          podProblems: this.#podProblems,
           inventory,
           leave: (key, object) => inventories.leave(key, metadataOf(object).uid, id, signal),
           recordedHref: inventories.recordedHref(id),

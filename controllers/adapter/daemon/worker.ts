@@ -46,6 +46,8 @@ export interface WorkerOptions extends TaskRunnerOptions {
 
 /** How long an event waits that was given back because its outcome could not be reported. */
 const GIVE_BACK_DELAY_MS = 5_000
+/** Why something is not there yet, and is asked for again by itself. CLUSTER-22, CLUSTER-94. */
+const NO_ROOM: readonly string[] = ['QuotaExceeded', 'Unschedulable']
 /** Events are taken ahead of runs, so that several for one resource become one run. */
 const PREFETCH_FACTOR = 2
 
@@ -223,7 +225,7 @@ export class Worker {
       const result = await this.#runner.run(event, this.#signal)
       this.#recordRun(id, result)
       this.#unreported.record(event, result.isReported)
-      detach('waiting to ask an HTTP service again', this.#pollServices(event, result))
+      detach('waiting to look again at what can’t be watched', this.#pollServices(event, result))
       await Promise.all(
         deliveries.map((delivery) =>
           result.isReported ? delivery.acknowledge() : delivery.giveBack(GIVE_BACK_DELAY_MS),
@@ -248,12 +250,13 @@ export class Worker {
   }
 
   /** What is left to do, and can't be watched. */
-  #leftAtServices({ remaining, working, trace }: RunResult): LeftWork {
+  #leftAtServices({ remaining, working, awaitsPods, trace }: RunResult): LeftWork {
     const { resources } = this.#options.task
     if (resources.some(({ name, transport }) => transport.kind === 'http' && remaining.includes(name)))
       return 'deletion'
-    if (trace.failures.some(({ reason }) => reason === 'QuotaExceeded')) return 'quota'
-    return working.length > 0 ? 'work' : 'nothing'
+    if (trace.failures.some(({ reason }) => NO_ROOM.includes(reason))) return 'quota'
+    if (working.length > 0) return 'work'
+    return awaitsPods ? 'pods' : 'nothing'
   }
 
   async #pollServices(event: ReconcileEvent, result: RunResult): Promise<void> {

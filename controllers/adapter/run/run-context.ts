@@ -3,6 +3,7 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { ResourceInventory } from '../inventory/resource-inventory.ts'
 import type { JsonObject } from '../task/task.ts'
+import type { PodProblems } from '../transports/pod-problems.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { ApiReader } from './api-reader.ts'
 import type { ReportDedup } from './report-dedup.ts'
@@ -21,6 +22,8 @@ export interface RunContext {
   readonly transports: ResourceTransports
   /** What the task has applied for the resource. */
   readonly inventory: ResourceInventory
+  /** Tells why a workload has no pod that runs; nothing does when left out. CLUSTER-94. */
+  readonly podProblems?: Pick<PodProblems, 'find'>
   /**
    * Leaves an object to another resource that has it in its inventory too, and takes it out of this one; none has when left out.
    * ADAPTER-86. @returns whether it is left. @throws TaskError, or the signal's reason

@@ -22,6 +22,7 @@ import { readResource } from './phases/resource.ts'
 import { Redactor } from './redactor.ts'
 import { reportOutcome } from './report.ts'
 import { applyResources } from './resources/apply.ts'
+import { isPolled } from './resources/awaited-pods.ts'
 import { deleteResources, observeOnly } from './resources/delete.ts'
 import type { RunContext } from './run-context.ts'
 import { RunState } from './run-state.ts'
@@ -50,6 +51,8 @@ export interface RunResult {
   readonly remaining: readonly string[]
   /** Objects of HTTP services that say that they are still at work: nothing tells when they are done. */
   readonly working: readonly string[]
+  /** A workload has no pod that runs, and nothing tells why, or when that changes. */
+  readonly awaitsPods: boolean
   /** The API says that the resource is being deleted, whatever the task makes of it. */
   readonly isDeleting: boolean
 }
@@ -70,6 +73,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     isReported,
     remaining: rest.remaining ?? [],
     working: state.mode === 'apply' ? workingServices(state) : [],
+    awaitsPods: state.mode === 'apply' && awaitsPods(state, clock.now()),
     isDeleting: isMarkedDeleted(state.resource),
   })
   const leave = async (absence: Absence) => {
@@ -139,6 +143,13 @@ const workingServices = ({ task, resources }: RunState): readonly string[] =>
     .filter(({ name, transport }) => transport.kind === 'http' && resources[name] !== undefined)
     .map(({ name }) => name)
     .filter((name) => readinessOf(resources[name] as JsonObject).available === 'Unknown')
+
+/** The API keeps Ready what is Unknown, and sends no pulse then; events are not watched. CLUSTER-95. */
+const awaitsPods = ({ task, resources }: RunState, now: Date): boolean =>
+  task.resources.some(({ name, transport }) => {
+    const object = resources[name] as JsonObject | undefined
+    return transport.kind !== 'http' && object !== undefined && isPolled(object, now)
+  })
 
 const buildTrace = (
   state: RunState,

@@ -34,6 +34,8 @@ export type FailureReason =
   | 'Forbidden'
   /** A ResourceQuota, or what an HTTP service allows, is used up: there will be room one day. CLUSTER-22. */
   | 'QuotaExceeded'
+  /** No node takes a pod of what was applied. CLUSTER-94. */
+  | 'Unschedulable'
   /** The API server, or an HTTP service, does not answer. */
   | 'Unreachable'
   /** The run was ended before it was through. */

@@ -1,5 +1,6 @@
 import { ApiError, NetworkError } from '#operator/client/errors.ts'
 import { UnknownKindError } from '#operator/client/rest-mapper.ts'
+import { QUOTA_WORDS } from '../run/resources/awaited-pods.ts'
 import { describeObject } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
@@ -14,9 +15,7 @@ export const explained = explainErrors((error, otherwise, what) => {
   return new TaskError(reason, `${what}: ${error.message}${remedy(error)}`, { cause: error })
 })
 
-/** In the words of Kubernetes' admission of ResourceQuotas: it has no reason of its own. */
-const isQuotaExceeded = ({ status, message }: ApiError): boolean =>
-  status === 403 && message.includes('exceeded quota: ')
+const isQuotaExceeded = ({ status, message }: ApiError): boolean => status === 403 && message.includes(QUOTA_WORDS)
 
 const remedy = ({ status, message }: ApiError): string => {
   if (status === 422 && /immutable/.test(message))

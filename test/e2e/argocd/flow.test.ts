@@ -33,6 +33,7 @@ const CLAIM = 'claim-demo'
 const GREETER = 'fleet-greeter'
 const SHARD = 'shard-us-west'
 const TASKS = ['cluster-config', 'cluster-validation'] as const
+const HOSTED = { folders: ['hosted'], adapters: ['cluster-hosted', ...TASKS].join(', ') }
 const POOL_FILE = 'kustomize/samples/pools/pool.yaml'
 const INVENTORY_FILE = 'kustomize/samples/pools/inventory.yaml'
 const GREETER_FILE = 'kustomize/samples/fleet/greeter.yaml'
@@ -208,7 +209,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     'GITOPS-36: a commit that adds the provider of real clusters, and one that declares a pool of it, a claim and a rollout: the kubeconfig of the claim works, and shows what the fleet rolled out',
     TIMEOUT,
     async () => {
-      await world.healthy(APPLICATION, await world.git.commit('Real clusters', await withProvider(world.git)))
+      await world.healthy(APPLICATION, await world.git.commit('Real clusters', await withProvider(world.git, HOSTED)))
       await follow(
         'a control plane as pods is declared, and claimed',
         REAL_CLAIM,

@@ -18,13 +18,16 @@ export const [REAL_POOL, REAL_CLAIM] = ['pool-hosted', 'claim-real']
 
 type Files = Readonly<Record<string, string>>
 
-/** What is committed to have the provider in an environment: its folder, and its adapter among those that each cluster requires. */
-export const withProvider = async (git: GitRepository): Promise<Files> => {
+/** What is committed to have a provider in an environment: its folders, and its adapter among those that each cluster requires. */
+export const withProvider = async (
+  git: GitRepository,
+  { folders, adapters }: { readonly folders: readonly string[]; readonly adapters: string },
+): Promise<Files> => {
   const [overlay, kinds] = ['kustomization.yaml', 'kinds.yaml'].map((file) => join(OVERLAY, file)) as [string, string]
   const { resources, ...rest } = load(await git.read(overlay)) as { readonly resources: readonly string[] }
   return {
-    [overlay]: dump({ ...rest, resources: [...resources, '../../providers/hosted'] }),
-    [kinds]: (await git.read(kinds)).replace('required_adapters: [', 'required_adapters: [cluster-hosted, '),
+    [overlay]: dump({ ...rest, resources: [...resources, ...folders.map((folder) => `../../providers/${folder}`)] }),
+    [kinds]: (await git.read(kinds)).replace(/required_adapters: .*/, `required_adapters: [${adapters}]`),
   }
 }
 

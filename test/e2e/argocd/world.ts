@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 import { type ApplicationStatus, ARGO_NAMESPACE, clusterHere } from '#test/harness/argocd.ts'
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { ground } from '#test/harness/ground/ground.ts'
-import type { Ground, GroundSuite } from '#test/harness/ground/provider.ts'
+import type { Ground, GroundProvider, GroundSuite } from '#test/harness/ground/provider.ts'
 import type { SuiteOptions } from '#test/harness/suite.ts'
 
 export const NAMESPACE = 'hyperfleet-system'
@@ -71,13 +71,14 @@ export const inTask = (name: string, file: string): string => `${taskIn(name)}/$
 /** The path of a file in that folder. */
 export const inDeclared = (name: string, file: string): string => `${declaredIn(name)}/${file}`
 
-export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
+/** @param on where it stands; where `$MUSTER_GITOPS_ON` says when left out */
+export const gitOpsWorld = async (on: GroundProvider = ground()): Promise<GitOpsWorld> => {
   const stack = new AsyncDisposableStack()
   try {
     const git = await gitRepository()
     await git.take('kustomize', 'manifests')
     const settings = { resync: RESYNC, overlay: OVERLAY, application: APPLICATION }
-    const { cluster, repoURL, argo, suite } = stack.use(await ground().start(git, settings))
+    const { cluster, repoURL, argo, suite } = stack.use(await on.start(git, settings))
     await cluster.rest('POST', `/api/v1/namespaces/${ARGO_NAMESPACE}/secrets`, clusterHere(ENVIRONMENT))
 
     await begin(git, repoURL)

@@ -173,7 +173,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
   let full: string
   let fullSince: number
 
-  test('one that stands by falls asleep, and wakes up without room for its pod', async () => {
+  test('CLUSTER-94: one that stands by falls asleep, wakes up without room for its pod, and says so', async () => {
     await changePool({ runningCount: SIZE - 2 })
     full = await vi.waitFor(async () => {
       const all = await Promise.all(namespaces.map((one) => deployment(one)))
@@ -184,6 +184,8 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'control planes as pods', () =
     await changePool({ runningCount: SIZE })
     await vi.waitFor(async () => expect(await refusals()).toContain('exceeded quota: full'), PATIENCE)
     fullSince = performance.now()
+    const ready = () => condition(full, 'Ready')
+    await vi.waitFor(async () => expect((await ready())?.message).toContain('exceeded quota: full'), PATIENCE)
   })
 
   const refusals = () =>

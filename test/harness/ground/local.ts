@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs'
+import { join } from 'node:path'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { redisMissing, startArgoOn } from '../argocd.ts'
 import { startControlPlane } from '../controlplane.ts'
@@ -13,7 +14,7 @@ const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-schedu
 export const localGround: GroundProvider = {
   containersRun: false,
   missing: async () => redisMissing(),
-  start: async (git, { resync }) => {
+  start: async (git, { resync, overlay }) => {
     await using stack = new AsyncDisposableStack()
     const cluster = stack.use(await startControlPlane({ parts: PARTS }))
     await cluster.rest('POST', '/api/v1/nodes', NODE)
@@ -24,7 +25,8 @@ export const localGround: GroundProvider = {
       repoURL: git.url,
       argo,
       suite: async (options) => {
-        const suite = own.use(await startSuite({ cluster, applies: false, signs: true, ...options }))
+        const kinds = join(git.folder, overlay, 'kinds.yaml')
+        const suite = own.use(await startSuite({ cluster, applies: false, signs: true, kinds, ...options }))
         await pointTo(suite, git)
         return suite
       },
@@ -35,9 +37,11 @@ export const localGround: GroundProvider = {
 
 /** SentinelConfigs and tasks of Git name the API in the cluster; that of the suite is on this machine. */
 const pointTo = async ({ apiUrl }: Suite, git: GitRepository): Promise<void> => {
-  const files = globSync(['kustomize/shards/*/config/sentinelconfig.yaml', 'kustomize/samples/tasks/*/task.yaml'], {
-    cwd: git.folder,
-  })
+  const of = ['shards/*/config/sentinelconfig.yaml', 'samples/tasks/*/task.yaml', 'providers/*/task.yaml']
+  const files = globSync(
+    of.map((path) => `kustomize/${path}`),
+    { cwd: git.folder },
+  )
   const edits = files.map(async (path) => {
     const text = (await git.read(path)).replace(/https:.*\.cluster\.local/, apiUrl)
     return [path, text] as const

@@ -91,14 +91,15 @@ const bundled = (program: Program): Program => {
   return { ...program, args: program.args.map((arg) => (arg.endsWith('/cmd/muster.ts') ? bundle : arg)) }
 }
 
-/** @param storage the flag that says where its database is */
+/** @param storage the flag that says where its database is @param kinds a file */
 export const superviseApi = async (
   place: SuitePlace,
   storage: string,
+  kinds?: string,
 ): Promise<{ readonly url: string; readonly metricsUrl: string; readonly process: Supervised }> => {
   const { logs: folder, natsUrl } = place
   const port = await freePort()
-  const args = await apiArgs(place, { port, storage, natsUrl })
+  const args = await apiArgs(place, { port, storage, natsUrl, kinds })
   const program = await servedProgram({ name: 'api', log: 'api', args, folder, env: ENVIRONMENT })
   const process = await supervise(bundled(program), () => saysReady(program.probe))
   return { url: `http://127.0.0.1:${port}`, metricsUrl: program.metricsUrl, process }

@@ -1,18 +1,19 @@
-/** The provider `cluster-api`, kustomize/providers/cluster-api, as it is delivered, with Cluster API's own managers: from a pool to a kubeconfig that answers, and back. */
+/** The provider `cluster-api`, kustomize/providers/cluster-api, as it is delivered, with Cluster API's own managers: from commits to a kubeconfig that answers, and back. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { clusterApiMissing } from '#hack/cluster-api/missing.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { BEGINNING, declared, NAMESPACE } from '#test/e2e/argocd/world.ts'
 import { certificateFor } from '#test/harness/certificates.ts'
-import { type ClusterApiWorld, clusterApiWorld } from './cluster-api-world.ts'
+import { type ClusterApiWorld, clusterApiWorld, clusterApiWorldMissing } from './cluster-api-world.ts'
 import { namespacesOf, PATIENCE } from './world.ts'
 
-const MISSING = clusterApiMissing()
+const MISSING = clusterApiWorldMissing()
 
 vi.setConfig({ testTimeout: 240_000 })
 
+const [POOL, CLAIM] = ['pool-cluster-api', 'claim-mine']
 const HIVE = '/apis/hive.openshift.io/v1'
 const CLUSTERS = '/apis/cluster.x-k8s.io/v1beta2'
 const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2'
@@ -52,39 +53,40 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
 
   beforeAll(async () => {
     world = await clusterApiWorld()
-    await world.applyFolder('kustomize/providers/cluster-api')
-    await world.applyFolder('kustomize/providers/cluster-api/in-memory')
     // Whatever lets it in there. The policy is in force a while after it was made.
-    const admins = ['--clusterrole=admin', `--serviceaccount=${world.accounts}:cluster-api`]
-    await world.plane.kubectl('create', 'rolebinding', 'let-in', '-n', world.namespace, ...admins)
+    const place = await world.cluster.namespace('elsewhere')
+    const admins = ['--clusterrole=admin', '--serviceaccount=hyperfleet-tasks:cluster-api']
+    await world.cluster.kubectl('create', 'rolebinding', 'let-in', '-n', place, ...admins)
     await vi.waitFor(async () => {
-      const account = ['--as', `system:serviceaccount:${world.accounts}:cluster-api`, '-n', world.namespace]
-      const refused = world.plane.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...account)
+      const account = ['--as', 'system:serviceaccount:hyperfleet-tasks:cluster-api', '-n', place]
+      const refused = world.cluster.kubectl('create', 'secret', 'generic', 'any', '--dry-run=server', ...account)
       await expect(refused).rejects.toThrow('was made by no ClusterPool')
     }, PATIENCE)
-    await world.plane.kubectl('delete', 'rolebinding', 'let-in', '-n', world.namespace)
-  }, 1_200_000)
+  }, BEGINNING)
   afterAll(() => world?.[Symbol.asyncDispose]())
 
-  const get = <T>(path: string) => world.plane.rest<T>('GET', path)
+  const get = <T>(path: string) => world.cluster.rest<T>('GET', path)
   const deployment = () => get<Deployment>(`${HIVE}/namespaces/${name}/clusterdeployments/${name}`)
   const deployments = async () => (await get<List<Deployment>>(`${HIVE}/clusterdeployments`)).items
   const condition = async (type: string) => (await deployment()).status?.conditions?.find((one) => one.type === type)
   const names = async (path: string) =>
     (await get<List<{ metadata: { name: string } }>>(path)).items.map(({ metadata }) => metadata.name)
 
-  test('CLUSTER-58: the pool that comes with it is filled by what Cluster API makes of its ClusterClass', async () => {
-    await world.applyFolder('kustomize/providers/cluster-api/pool')
+  test('CLUSTER-58, GITOPS-50: a commit that declares the pool that comes with it has it filled by what Cluster API makes of its ClusterClass', async () => {
+    await world.commitFolder('A pool', POOL, {
+      'kustomization.yaml': { namespace: NAMESPACE, resources: ['../../../providers/cluster-api/pool'] },
+    })
     name = await vi.waitFor(async () => {
       const [one, ...others] = await deployments()
       expect(others).toEqual([])
       return one?.metadata.name ?? expect.fail('there is none yet')
     }, PATIENCE)
     await vi.waitFor(async () => expect(await condition('Ready')).toMatchObject({ status: 'True' }), PATIENCE)
+    await world.healthy(declared(POOL))
     expect(await get(`${CLUSTERS}/namespaces/${name}/clusters/${name}`)).toMatchObject({
       spec: {
         clusterNetwork: { services: { cidrBlocks: ['10.41.0.0/16'] } },
-        topology: { version: 'v1.36.3', classRef: { name: 'in-memory', namespace: world.namespace } },
+        topology: { version: 'v1.36.3', classRef: { name: 'in-memory', namespace: NAMESPACE } },
       },
     })
     expect(await names(`${CLUSTERS}/namespaces/${name}/machines`)).toHaveLength(2)
@@ -100,31 +102,35 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'clusters of Cluster API', () 
     return (await get<{ data: { kubeconfig: string } }>(path)).data.kubeconfig
   }
 
-  test('CLUSTER-58: claimed, its kubeconfig works with kubectl, and the manager reaches it', async () => {
-    await world.apply(`
-apiVersion: hive.openshift.io/v1
-kind: ClusterClaim
-metadata: {name: mine, namespace: ${world.namespace}}
-spec: {clusterPoolName: cluster-api}
-`)
-    await world.plane.kubectl(
+  test('CLUSTER-58, GITOPS-50: claimed by a commit, its kubeconfig works with kubectl, and the manager reaches it', async () => {
+    await world.commitFolder('A claim', CLAIM, {
+      'kustomization.yaml': { resources: ['claim.yaml'] },
+      'claim.yaml': {
+        apiVersion: 'hive.openshift.io/v1',
+        kind: 'ClusterClaim',
+        metadata: { name: 'mine', namespace: NAMESPACE },
+        spec: { clusterPoolName: 'cluster-api' },
+      },
+    })
+    await world.cluster.kubectl(
       'wait',
       'clusterclaim/mine',
-      `--namespace=${world.namespace}`,
+      `--namespace=${NAMESPACE}`,
       '--for=condition=ClusterRunning',
       '--timeout=120s',
     )
+    await world.healthy(declared(CLAIM))
     const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
     await writeFile(file, Buffer.from(await secretOf(), 'base64'))
-    const listed = await world.plane.kubectl('get', 'namespaces', '--output=name', `--kubeconfig=${file}`)
+    const listed = await world.cluster.kubectl('get', 'namespaces', '--output=name', `--kubeconfig=${file}`)
     expect(listed.trim().split('\n')).toContain('namespace/kube-system')
     await vi.waitFor(async () => expect(await condition('Unreachable')).toMatchObject({ status: 'False' }), PATIENCE)
-    const nodes = await world.plane.kubectl('get', 'nodes', '--output=name', `--kubeconfig=${file}`)
+    const nodes = await world.cluster.kubectl('get', 'nodes', '--output=name', `--kubeconfig=${file}`)
     expect(nodes.trim().split('\n')).toHaveLength(2)
   })
 
   const change = (spec: object) =>
-    world.plane.rest('PATCH', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`, { spec })
+    world.cluster.rest('PATCH', `${HIVE}/namespaces/${name}/clusterdeployments/${name}`, { spec })
   const untilReady = () =>
     vi.waitFor(async () => {
       const { metadata, status } = await deployment()
@@ -176,9 +182,9 @@ spec: {clusterPoolName: cluster-api}
         },
       ],
     }
-    await world.plane.rest('PATCH', own, { data: { value: base64(JSON.stringify(ending)) } })
+    await world.cluster.rest('PATCH', own, { data: { value: base64(JSON.stringify(ending)) } })
     const [controlPlane] = await names(`${CONTROL_PLANES}/namespaces/${name}/kubeadmcontrolplanes`)
-    await world.plane.rest('PATCH', `${CONTROL_PLANES}/namespaces/${name}/kubeadmcontrolplanes/${controlPlane}`, {
+    await world.cluster.rest('PATCH', `${CONTROL_PLANES}/namespaces/${name}/kubeadmcontrolplanes/${controlPlane}`, {
       metadata: { annotations: { looked: 'at' } },
     })
     const renewed = await vi.waitFor(async () => {
@@ -199,10 +205,13 @@ spec: {clusterPoolName: cluster-api}
   }
 
   test('CLUSTER-59: a cluster that Cluster API says can’t be made is told by its ClusterDeployment, in its words', async () => {
-    await world.apply(`
+    const file = join(await temporaryFolder('unfinished'), 'manifests.yaml')
+    await writeFile(
+      file,
+      `
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: ClusterClass
-metadata: {name: unfinished, namespace: ${world.namespace}}
+metadata: {name: unfinished, namespace: ${NAMESPACE}}
 spec:
   infrastructure:
     templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: of-no-cloud}
@@ -213,7 +222,7 @@ spec:
 ---
 apiVersion: hive.openshift.io/v1
 kind: ClusterPool
-metadata: {name: unfinished, namespace: ${world.namespace}}
+metadata: {name: unfinished, namespace: ${NAMESPACE}}
 spec:
   size: 1
   baseDomain: example.com
@@ -224,10 +233,12 @@ spec:
 ---
 apiVersion: hive.openshift.io/v1
 kind: ClusterDeploymentCustomization
-metadata: {name: without-workers, namespace: ${world.namespace}}
+metadata: {name: without-workers, namespace: ${NAMESPACE}}
 spec:
   installConfigPatches: [{op: remove, path: /compute}]
-`)
+`,
+    )
+    await world.cluster.kubectl('apply', '--server-side', '-f', file)
     const ofPool = async () =>
       (await deployments()).find(({ spec }) => spec.clusterPoolRef?.poolName === 'unfinished')?.metadata.name
     await vi.waitFor(
@@ -235,19 +246,19 @@ spec:
         expect(await told((await ofPool()) ?? '')).toMatch(/Cluster API: ClusterClass is not successfully reconciled/),
       PATIENCE,
     )
-    await world.plane.rest('DELETE', `${HIVE}/namespaces/${world.namespace}/clusterpools/unfinished`)
+    await world.cluster.rest('DELETE', `${HIVE}/namespaces/${NAMESPACE}/clusterpools/unfinished`)
     await vi.waitFor(async () => expect(await ofPool()).toBeUndefined(), PATIENCE)
   })
 
   /** Those of these kinds in the namespace of the cluster, as `kind/name`. */
   const find = async (kinds: string, ...more: readonly string[]): Promise<readonly string[]> =>
-    (await world.plane.kubectl('get', kinds, `--namespace=${name}`, '--output=name', ...more))
+    (await world.cluster.kubectl('get', kinds, `--namespace=${name}`, '--output=name', ...more))
       .split('\n')
       .filter(Boolean)
   const hold = (path: string, finalizers: readonly string[]) =>
-    world.plane.rest('PATCH', path, { metadata: { finalizers } })
+    world.cluster.rest('PATCH', path, { metadata: { finalizers } })
 
-  test('CLUSTER-61: released, its kubeconfig goes first, then what Cluster API made, and nothing is left', async () => {
+  test('CLUSTER-61, GITOPS-50: removed from Git, its kubeconfig goes first, then what Cluster API made, and nothing is left', async () => {
     const kubeconfig = await secretOf()
     const made =
       'clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io,kubeadmcontrolplanes,devclusters,devmachines,kubeadmconfigs'
@@ -260,7 +271,7 @@ spec:
     await hold(secret, ['muster.dev/test'])
     await hold(controlPlane, [...metadata.finalizers, 'muster.dev/test'])
 
-    await world.plane.rest('DELETE', `${HIVE}/namespaces/${world.namespace}/clusterclaims/mine`)
+    await world.removeFolders('Neither claim nor pool', CLAIM, POOL)
     await vi.waitFor(async () => expect(await report()).toContain('its kubeconfig is still there'), PATIENCE)
     const cluster = () =>
       get<{ metadata: { deletionTimestamp?: string } }>(`${CLUSTERS}/namespaces/${name}/clusters/${name}`)
@@ -292,16 +303,17 @@ spec:
       PATIENCE,
     )
     expect(await find('secrets', '--selector=muster.dev/adapter')).toEqual([])
+    await world.removed(CLAIM, POOL)
+    expect(await names(`${HIVE}/clusterpools`)).toEqual([])
     await expect(namespacesOf(kubeconfig)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
   /** What the adapter says of the cluster. */
   const report = async (): Promise<string> => {
-    const clusters = await world.call<{ items: { id: string; spec: { clusterDeployment?: { name: string } } }[] }>(
-      'GET',
+    const { items } = await world.call<{ items: { id: string; spec: { clusterDeployment?: { name: string } } }[] }>(
       '/clusters',
     )
-    const id = clusters?.items.find(({ spec }) => spec.clusterDeployment?.name === name)?.id
-    return JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))
+    const id = items.find(({ spec }) => spec.clusterDeployment?.name === name)?.id
+    return JSON.stringify(await world.call(`/clusters/${id}/statuses`))
   }
 })

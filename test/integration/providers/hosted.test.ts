@@ -1,7 +1,9 @@
 /** The provider `hosted`, kustomize/providers/hosted, as it is delivered: control planes as pods, of which a stand-in runs the programs. */
+import { connect } from 'node:tls'
 import { loadAll } from 'js-yaml'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { signLeaf } from '#operator/admission/certificates.ts'
 import { type AdapterWorld, adapterWorld, type Cluster, type Manager } from '../adapter/world.ts'
 import { commandsWith, readPage } from '../docs/page.ts'
 import { deliver, letIn, markAsOfPool, OF_A_POOL } from './delivered.ts'
@@ -189,6 +191,48 @@ test('CLUSTER-26: hibernated, no pod of it runs and its data stay; it wakes up w
   expect(await secretOf(`${name}-admin-kubeconfig`)).toEqual(before)
 })
 
+/** When the certificate ends by which its API server is known to clients now: days from now. */
+const servedFor = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port: kubelet.port, rejectUnauthorized: false }, () => {
+      resolve((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / (24 * 3_600_000))
+      socket.end()
+    })
+    socket.once('error', reject)
+  })
+
+test('CLUSTER-96: certificates that are about to expire are renewed by the next Job, in the Secrets and in the API server, whose pod stays', async () => {
+  const [before, kubeconfigBefore] = [await controlPlanes(), await kubeconfig()]
+  const files = Object.entries((await secretOf(`${name}-pki`)) ?? {})
+  const pki = Object.fromEntries(files.map(([file, text]) => [file, Buffer.from(text, 'base64').toString()]))
+  const authority = { certificate: pki['ca.crt'] ?? '', key: pki['ca.key'] ?? '' }
+  // Of an hour 40 minutes are over.
+  const old = (hosts: readonly string[], subject: string) =>
+    signLeaf(authority, hosts, Date.now() - 2_500_000, { lifetimeMs: 3_600_000, subject, isClient: hosts.length === 0 })
+  const [server, admin] = [await old(['127.0.0.1'], 'CN=kube-apiserver'), await old([], 'O=system:masters, CN=admin')]
+  await world.plane.rest('PATCH', `/api/v1/namespaces/${world.namespace}/secrets/${name}-pki`, {
+    stringData: {
+      'apiserver.crt': server.certificate,
+      'apiserver.key': server.key,
+      'admin.crt': admin.certificate,
+      'admin.key': admin.key,
+    },
+  })
+  await vi.waitFor(async () => expect(await servedFor()).toBeLessThan(1), PATIENCE)
+
+  // A month after it ended, Kubernetes deletes it.
+  await world.plane.rest(
+    'DELETE',
+    `/apis/batch/v1/namespaces/${world.namespace}/jobs/${name}-certificates?propagationPolicy=Foreground`,
+  )
+  await vi.waitFor(async () => expect(await servedFor()).toBeGreaterThan(300), PATIENCE)
+  expect(await kubeconfig()).not.toBe(kubeconfigBefore)
+  expect(await kept()).toEqual({ by: 'the test' })
+  expect((await controlPlanes()).map(({ metadata }) => metadata.uid)).toEqual(
+    before.map(({ metadata }) => metadata.uid),
+  )
+})
+
 test('CLUSTER-51: an image set that names no release is told with its name, and the cluster stays as it is', async () => {
   const before = await controlPlanes()
   await world.call('PATCH', `/clusters/${first.id}`, { spec: specOf(name, { imageSet: 'openshift-v4.20' }) })
@@ -211,18 +255,27 @@ test('CLUSTER-26: another image set is another release, which is there when the 
   expect(await kept()).toEqual({ by: 'the test' })
 })
 
-test('CLUSTER-92: while a quota refuses its pod, its StatefulSet is changed every half a minute, which has Kubernetes try it again', async () => {
+test('CLUSTER-94, CLUSTER-95: a pod that is lost and that a quota refuses has the cluster no longer Ready, in Kubernetes’ words, without a pulse', async () => {
   const quotas = `/api/v1/namespaces/${world.namespace}/resourcequotas`
   await world.plane.rest('POST', quotas, { metadata: { name: 'full' }, spec: { hard: { pods: '0' } } })
   const [pod] = await controlPlanes()
   await world.plane.rest('DELETE', `/api/v1/namespaces/${world.namespace}/pods/${pod?.metadata.name}`)
+  await vi.waitFor(
+    async () => expect(await report(first.id)).toMatch(/controlplane .* has no pod that runs: .* exceeded quota: full/),
+    PATIENCE,
+  )
+  expect(await report(first.id)).toContain('"reason":"QuotaExceeded"')
+  expect((await world.cluster(first.id))?.status.phase).not.toBe('Ready')
+})
+
+test('CLUSTER-92: while a quota refuses its pod, its StatefulSet is changed every half a minute, which has Kubernetes try it again', async () => {
   const awaited = async () => {
     const found = await objects(`/apis/apps/v1/namespaces/NS/statefulsets/${name}-control-plane`)
     return found?.metadata.annotations?.['muster.dev/pod-awaited']
   }
   await world.pulsedUntil(first.id, async () => expect(await awaited()).toMatch(/^[0-9]+$/))
   expect(await controlPlanes()).toEqual([])
-  await world.plane.rest('DELETE', `${quotas}/full`)
+  await world.plane.rest('DELETE', `/api/v1/namespaces/${world.namespace}/resourcequotas/full`)
   await world.pulsedUntil(first.id, async () => expect(await controlPlanes()).toHaveLength(1))
   await world.pulsedUntil(first.id, async () => expect(await awaited()).toBeUndefined())
 })

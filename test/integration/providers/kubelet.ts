@@ -85,11 +85,20 @@ export const startKubelet = async (plane: ControlPlane, namespace: string): Prom
     await report(pod, { phase: 'Succeeded' })
   }
 
-  const runControlPlane = async (pod: Pod): Promise<void> => {
+  const mounted = new Map<string, string>()
+  /** The files of the Secret, as they are now: those that have changed are written. */
+  const mountSecret = async (pod: Pod): Promise<void> => {
     const secret = pod.spec.volumes.find(({ name }) => name === 'pki')?.secret
     const found = await plane.rest<{ data: Record<string, string> }>('GET', `${base}/secrets/${secret?.secretName}`)
-    for (const { key } of secret?.items ?? [])
-      await writeFile(join(pki, key), here(Buffer.from(found.data[key] ?? '', 'base64').toString()), { mode: 0o600 })
+    for (const { key } of secret?.items ?? []) {
+      const text = here(Buffer.from(found.data[key] ?? '', 'base64').toString())
+      if (mounted.get(key) !== text) await writeFile(join(pki, key), text, { mode: 0o600 })
+      mounted.set(key, text)
+    }
+  }
+
+  const runControlPlane = async (pod: Pod): Promise<void> => {
+    await mountSecret(pod)
     for (const { name, command = [] } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const [program = '', ...args] = command.map(here)
       const logFile = join(home, `${name}.log`)
@@ -108,7 +117,11 @@ export const startKubelet = async (plane: ControlPlane, namespace: string): Prom
     const isControlPlane = ({ metadata }: Pod) => metadata.labels['hosted-cluster'] !== undefined
     if (!all.some(isControlPlane)) await stopAll()
     for (const pod of all) {
-      if (begun.has(pod.metadata.uid) || pod.metadata.deletionTimestamp !== undefined) continue
+      if (pod.metadata.deletionTimestamp !== undefined) continue
+      if (begun.has(pod.metadata.uid)) {
+        if (isControlPlane(pod)) await mountSecret(pod)
+        continue
+      }
       begun.add(pod.metadata.uid)
       if (isControlPlane(pod)) {
         await stopAll()

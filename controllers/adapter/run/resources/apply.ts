@@ -18,6 +18,7 @@ import { describeObject, INVENTORY_ANNOTATION, isTerminating, resumedAnnotation 
 import { recordFound, recordStep } from './record.ts'
 import { renderLookup, renderTarget, withAnnotations } from './render-resource.ts'
 import { hearOthers, pruneSuperseded } from './sweep.ts'
+import { tellPodProblems } from './tell-pod-problems.ts'
 
 /** Applies until one fails, and then takes away what is superseded: ADAPTER-67. @throws the signal's reason */
 export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
@@ -51,6 +52,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     }
   }
   if (!state.failed) await pruneSuperseded(work.applied, state, context)
+  if (!state.failed) await tellPodProblems(state, context)
 }
 
 /** Another task has an object of it too. */
