@@ -21,7 +21,6 @@ import { entriesOf } from './controllers.ts'
 import { dashboardPermissions } from './dashboard-binding.ts'
 import { electionOf, electionPermissions } from './election.ts'
 import { fleetUnready } from './fleet-readiness.ts'
-import { staySmall } from './memory.ts'
 import { permissions } from './permissions.ts'
 import { type Needs, preflight } from './preflight.ts'
 import { remedy } from './remedy.ts'
@@ -39,7 +38,6 @@ const START_ENDS_MS = 3000
  */
 export const runManager = async (options: ManagerOptions): Promise<void> => {
   const signal = stopOnSignals()
-  staySmall()
   try {
     await manage(options, signal)
   } catch (error) {

@@ -17,8 +17,6 @@ const KUBECONFIG = '/@kubernetes/client-node/dist/config.js'
 
 /** Modules of which the product uses a corner, and the module of ours that holds this corner. Why: docs/decisions/bundle.md. */
 const NARROWINGS: readonly Narrowing[] = [
-  { specifiers: ['undici'], instead: 'undici.mjs' },
-  { specifiers: ['./client-h2.js'], importer: '/undici/lib/dispatcher/client.js', instead: 'http2.ts' },
   {
     specifiers: ['typebox'],
     importer: join(import.meta.dirname, '../../apis/'),
@@ -36,10 +34,17 @@ const NARROWINGS: readonly Narrowing[] = [
   },
   { specifiers: ['semver', 'light-my-request'], importer: '/fastify/', instead: 'fastify-unused.cjs' },
   { specifiers: ['node:child_process'], importer: '/commander/lib/command.js', instead: 'child-process.ts' },
+  {
+    specifiers: ['node:child_process'],
+    importer: '/@kubernetes/client-node/dist/exec_auth.js',
+    instead: 'spawn-late.ts',
+  },
+  { specifiers: ['worker_threads'], importer: '/pino/lib/tools.js', instead: 'main-thread.cjs' },
+  { specifiers: ['assert'], importer: '/sonic-boom/', instead: 'assert.cjs' },
   { specifiers: ['@kubernetes/client-node'], importer: HOST, instead: 'client-node.ts' },
   { specifiers: ['gaxios'], importer: HOST, instead: 'gaxios.ts' },
   { specifiers: ['./gen/index.js'], importer: KUBECONFIG, instead: 'client-node-generated.ts' },
-  { specifiers: ['socks-proxy-agent', 'socks', 'hpagent'], importer: KUBECONFIG, instead: 'proxy-agents.ts' },
+  { specifiers: ['socks-proxy-agent', 'socks', 'hpagent', 'undici'], importer: KUBECONFIG, instead: 'proxy-agents.ts' },
   {
     specifiers: ['./azure_auth.js', './gcp_auth.js', './oidc_auth.js'],
     importer: KUBECONFIG,

@@ -1,22 +1,42 @@
-import { isBuiltin } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
+import { relative } from 'node:path'
 import type { Plugin } from 'esbuild'
 
+const require = createRequire(import.meta.url)
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
+
 /**
- * esbuild plugin that loads Node's own modules with require() instead of import.
+ * esbuild plugin that reads of Node's own modules what is used.
  *
- * An imported built-in module is read whole to give its exports names, getters included: `node:http` then loads Node's copy of undici
- * for its WebSocket, `node:process` the REPL for its features. A required one is read where it is used.
+ * An imported built-in module is read whole to give its exports names, and so is one whose exports esbuild copies; either loads what a
+ * module has for those that ask: `node:http` Node's copy of undici for its WebSocket, `node:process` the REPL for its features.
  */
 export const requireBuiltins: Plugin = {
   name: 'require-builtins',
   setup(build) {
-    build.onResolve({ filter: /^[a-z_:/]+$/ }, ({ path, namespace }) => {
+    const { absWorkingDir = process.cwd() } = build.initialOptions
+    build.onResolve({ filter: /^[a-z0-9_:/]+$/ }, ({ path, kind, importer }) => {
       if (!isBuiltin(path)) return undefined
       const name = path.startsWith('node:') ? path : `node:${path}`
-      return namespace === 'builtin' ? { path: name, external: true } : { path: name, namespace: 'builtin' }
+      if (kind !== 'import-statement') return { path: name, namespace: 'required-builtin' }
+      // One for each file that imports it: what another file uses is not read here.
+      return { path: name, namespace: 'imported-builtin', suffix: `?${relative(absWorkingDir, importer)}` }
     })
-    build.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = require(${JSON.stringify(path)})`,
+    build.onLoad({ filter: /.*/, namespace: 'required-builtin' }, ({ path }) => ({
+      contents: `module.exports = ${builtin(path)}`,
+    }))
+    // What has no effect and no use is left out.
+    build.onLoad({ filter: /.*/, namespace: 'imported-builtin' }, ({ path }) => ({
+      contents: [
+        `const builtin = /* @__PURE__ */ ${builtin(path)}`,
+        'export default builtin',
+        ...namesOf(path).map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})()`),
+      ].join('\n'),
     }))
   },
 }
+
+const builtin = (path: string): string => `process.getBuiltinModule(${JSON.stringify(path)})`
+
+const namesOf = (path: string): readonly string[] =>
+  Object.keys(require(path) as object).filter((name) => IDENTIFIER.test(name) && name !== 'default')

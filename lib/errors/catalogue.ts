@@ -26,6 +26,10 @@ export const LIB_ERRORS = {
     when: "a JSON patch can't be applied as it is written",
     remedy: 'correct the operation that the message names, counted from 0',
   },
+  HttpTimeout: {
+    when: 'a server can not be connected to in time, does not answer, or stopped in its answer',
+    remedy: 'see that the server and the network to it work',
+  },
   NatsProblem: {
     when: "NATS can't serve a request: it is away, lacks JetStream or rights, or a bucket is gone or has other settings",
     remedy: 'do what the message says; the program tries again by itself',

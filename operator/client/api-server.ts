@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import type { Dispatcher } from 'undici'
+import type { PoolAnswer } from '#lib/http/pool.ts'
 import type { Clock } from '../model/clock.ts'
 import { AnswerTooLargeError, readText } from './bounded-text.ts'
 import { type Connections, connectionsTo } from './connections.ts'
@@ -73,23 +73,23 @@ export class ApiServer {
    * Asks once more with new credentials when the server rejects the ones we had cached.
    * @returns an answer below 400 @throws ApiError for any other, NetworkError for none, the signal's reason when aborted
    */
-  async send(pool: keyof Connections, request: HttpRequest): Promise<Dispatcher.ResponseData> {
+  async send(pool: keyof Connections, request: HttpRequest): Promise<PoolAnswer> {
     const used = await this.#credentials.current()
     let answer = await this.#exchange(pool, request, used)
-    if (answer.statusCode === 401 && this.#credentials.refresh(used)) {
-      await answer.body.dump()
+    if (answer.status === 401 && this.#credentials.refresh(used)) {
+      answer.body.resume()
       answer = await this.#exchange(pool, request, await this.#credentials.current())
     }
-    if (answer.statusCode < 400) {
-      request.onStatus?.(answer.statusCode)
+    if (answer.status < 400) {
+      request.onStatus?.(answer.status)
       return answer
     }
-    const status = statusOf(await this.#readBody(request, answer), request, answer.statusCode)
+    const status = statusOf(await this.#readBody(request, answer), request, answer.status)
     throw new ApiError(status, retryAfterOf(answer.headers['retry-after'], this.#options.clock))
   }
 
   /** An answer's JSON, or its text when it isn't JSON. @throws NetworkError, AnswerTooLargeError */
-  async read(request: HttpRequest, answer: Dispatcher.ResponseData): Promise<unknown> {
+  async read(request: HttpRequest, answer: PoolAnswer): Promise<unknown> {
     const text = await this.#readBody(request, answer)
     return String(answer.headers['content-type'] ?? '').includes('json') ? JSON.parse(text) : text
   }
@@ -103,7 +103,7 @@ export class ApiServer {
   /** Cuts what is under way and gives the connections back. */
   async close(): Promise<void> {
     this.#closed.abort(new Error(`the connection to ${this.#server.origin} was closed`))
-    await this.#connections.close()
+    this.#connections.close()
   }
 
   async #exchange(pool: keyof Connections, request: HttpRequest, { headers, tls }: Credentials) {
@@ -113,8 +113,8 @@ export class ApiServer {
     signal?.throwIfAborted()
     this.#closed.signal.throwIfAborted()
     try {
-      const answer = await this.#connections.over(tls)[pool].request({
-        origin: this.#server.origin,
+      const answer = await this.#connections.over(tls)[pool].send({
+        server: this.#server,
         path: this.#basePath + path + queryText(query),
         method,
         headers: {
@@ -124,12 +124,11 @@ export class ApiServer {
           ...more,
           ...(body === undefined ? {} : { 'content-type': contentType }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-        headersTimeout: timeout,
-        bodyTimeout: timeout,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal,
+        silence: { before: timeout, within: timeout },
       })
-      metrics?.observe({ ...sample, code: String(answer.statusCode) })
+      metrics?.observe({ ...sample, code: String(answer.status) })
       return answer
     } catch (error) {
       signal?.throwIfAborted()
@@ -138,7 +137,7 @@ export class ApiServer {
     }
   }
 
-  async #readBody(request: HttpRequest, { body }: Dispatcher.ResponseData): Promise<string> {
+  async #readBody(request: HttpRequest, { body }: PoolAnswer): Promise<string> {
     try {
       return await readText(moving(body, this.#options.clock, request.timeout), request.maxBytes)
     } catch (error) {

@@ -1,13 +1,13 @@
-import type { LookupFunction } from 'node:net'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
-import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import { openPool, type Pool, type PoolOptions } from '#lib/http/pool.ts'
 import { detach } from '#lib/process/detach.ts'
 import type { TlsMaterial } from './credentials.ts'
+import { KubeConfigError } from './kubeconfig.ts'
 
 /** Pooled connections to one server, watches apart from requests, so that neither starves the other. */
 export interface Connections {
-  readonly requests: Dispatcher
-  readonly streams: Dispatcher
+  readonly requests: Pool
+  readonly streams: Pool
 }
 
 /** Requests beyond this number wait for a free connection. */
@@ -18,25 +18,22 @@ const KEEP_ALIVE_MS = 60_000
 /**
  * The connections that fit the TLS material in use. When a certificate changes new ones are made, and old streams may end.
  * @param lookup resolves the server's name; Node.js' own when undefined
+ * @throws KubeConfigError for a proxy that is none of HTTP
  */
-export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFunction | undefined) => {
+export const connectionsTo = (proxyUrl: string | undefined, lookup: PoolOptions['lookup']) => {
+  if (proxyUrl !== undefined && !/^https?:/.test(proxyUrl))
+    throw new KubeConfigError(`proxy-url: ${proxyUrl} is no HTTP proxy: write http://… or https://…`)
   let current: (Connections & { readonly tls: TlsMaterial }) | undefined
 
-  const pool = (tls: ConnectionOptions, options: Agent.Options): Dispatcher => {
-    // HTTP/2 stays off: undici would choose it with Go servers, and long watches over it leaked memory in pepr's soak.
-    const common = { ...options, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS }
-    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000, ...(lookup && { lookup }) }
-    return proxyUrl === undefined
-      ? new Agent({ ...common, connect })
-      : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect })
-  }
+  const pool = (tls: ConnectionOptions, connections?: number): Pool =>
+    openPool({ tls, lookup, proxyUrl, keepAlive: KEEP_ALIVE_MS, ...(connections !== undefined && { connections }) })
 
   return {
     over(tls: TlsMaterial): Connections {
       if (current?.tls === tls) return current
       const former = current
       const shared = contextOf(tls)
-      current = { tls, requests: pool(shared, { connections: REQUEST_CONNECTIONS }), streams: pool(shared, {}) }
+      current = { tls, requests: pool(shared, REQUEST_CONNECTIONS), streams: pool(shared) }
       if (former !== undefined)
         detach(
           'closing connections with older credentials',
@@ -44,8 +41,9 @@ export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFuncti
         )
       return current
     },
-    async close(): Promise<void> {
-      await Promise.all([current?.requests.destroy(), current?.streams.destroy()])
+    close(): void {
+      current?.requests.destroy()
+      current?.streams.destroy()
     },
   }
 }

@@ -49,7 +49,7 @@ export class ApiError extends errorOf(OPERATOR_ERRORS, 'ApiError') {
 
 /** No answer: nothing listens, the name is unknown, the certificate is not trusted, the connection was cut or silent. */
 export class NetworkError extends errorOf(OPERATOR_ERRORS, 'NetworkError') {
-  /** The system's, TLS's or undici's code, e.g. ECONNREFUSED. */
+  /** The system's, TLS's or an HttpTimeout's code, e.g. ECONNREFUSED. */
   readonly code: string
   constructor(request: string, cause: unknown) {
     const code = codeOf(cause)
@@ -66,10 +66,6 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENOTFOUND: 'the host name is not known',
   EAI_AGAIN: 'the host name cannot be looked up at the moment',
-  UND_ERR_SOCKET: 'the connection was cut',
-  UND_ERR_CONNECT_TIMEOUT: 'connecting timed out',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped coming',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,

@@ -151,7 +151,7 @@ test('a server that is not there, one that says nothing and one that hangs up ar
 
   const silent = await started(() => {})
   const error = await failure(connected(silent.kubeConfig).request({ ...get, timeout: '100ms' }))
-  expect(error).toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT', message: `GET ${silent.url}/x: no answer in time` })
+  expect(error).toMatchObject({ code: 'ANSWER_TIMEOUT', message: `GET ${silent.url}/x: no answer in time` })
 
   const cut = await started((_, response) => response.destroy())
   expect(await failure(connected(cut.kubeConfig).request(get))).toMatchObject({
@@ -218,7 +218,7 @@ test('a stream that falls silent fails, one whose consumer leaves frees its conn
     transport.stream({ path: '/x', inactivityTimeout: '100ms', onOpen: () => (opened += 1) }),
   )
   expect(await failure(silent)).toMatchObject({
-    code: 'UND_ERR_BODY_TIMEOUT',
+    code: 'BODY_TIMEOUT',
     message: `GET ${server.url}/x: the answer stopped coming`,
   })
   expect(opened).toBe(1)

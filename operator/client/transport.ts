@@ -13,7 +13,7 @@ export interface ApiRequest extends Omit<HttpRequest, 'timeout'> {
 }
 
 export interface StreamRequest extends Pick<HttpRequest, 'path' | 'query' | 'headers' | 'signal'> {
-  /** The stream fails with NetworkError UND_ERR_BODY_TIMEOUT when no byte came for so long. Default 70 s. */
+  /** The stream fails with NetworkError BODY_TIMEOUT when no byte came for so long. Default 70 s. */
   readonly inactivityTimeout?: Duration | undefined
   /** The server has accepted it; lines may follow much later. */
   readonly onOpen?: (() => void) | undefined

@@ -1,9 +1,8 @@
 /** One HTTP request and its answer: over the network, or from what a dry run is given. */
 
 import type { LookupFunction } from 'node:net'
-import { Agent } from 'undici'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { connectBy } from '#lib/egress/authorities.ts'
+import { openPool } from '#lib/http/pool.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -49,33 +48,29 @@ export const openHttpConnection = ({
   lookup,
   caFile,
 }: HttpConnectionOptions): HttpConnection => {
-  const agent = new Agent({
-    connections: 32,
-    allowH2: false,
-    connect: connectBy(caFile, { ...(lookup && { lookup }) }),
-  })
+  const pool = openPool({ connections: 32, caFile, lookup })
   const root = base?.replace(/\/+$/, '') ?? ''
   return {
     roundTrip: async ({ method, url, headers, body }, timeout, signal) => {
       signal.throwIfAborted()
-      const { origin, pathname, search } = new URL(/^https?:/.test(url) ? url : root + url)
+      const server = new URL(/^https?:/.test(url) ? url : root + url)
       using limited = new AbortScope(signal).within(timeout)
       try {
-        const answer = await agent.request({
-          origin,
-          path: pathname + search,
+        const answer = await pool.send({
+          server,
+          path: server.pathname + server.search,
           method,
           headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
-          ...(body === undefined ? {} : { body }),
+          body,
           signal: limited.signal,
         })
-        return { status: answer.statusCode, headers: answer.headers, text: await readBounded(answer.body, largest) }
+        return { status: answer.status, headers: answer.headers, text: await readBounded(answer.body, largest) }
       } catch (error) {
         signal.throwIfAborted()
         throw limited.signal.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
       }
     },
-    close: () => agent.close(),
+    close: () => pool.close(),
   }
 }
 

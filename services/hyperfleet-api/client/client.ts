@@ -119,7 +119,9 @@ export const createHyperFleetClient = (options: HyperFleetClientOptions): HyperF
 
     createEvent: (event, traceparent, signal) => {
       const { headers, ...request } = writeRequest('POST', '/events', event)
-      return http.exchange({ ...request, headers: { ...headers, traceparent } }, signal, ({ body }) => body.dump())
+      return http.exchange({ ...request, headers: { ...headers, traceparent } }, signal, async (response) => {
+        await readText(response)
+      })
     },
 
     get: (resourceType, id, signal) =>

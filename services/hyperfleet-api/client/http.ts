@@ -1,12 +1,11 @@
 /** Requests to a HyperFleet API, bounded in time and size; every error says which request failed. */
 
-import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
-import { Agent, type Dispatcher } from 'undici'
 import { BASE_PATH } from '#apis/hyperfleet.redhat.com/base-path.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { connectBy } from '#lib/egress/authorities.ts'
 import { namesBlockedAddress } from '#lib/egress/guarded-lookup.ts'
+import { openPool, type PoolAnswer, type PoolRequest } from '#lib/http/pool.ts'
+import { readTextFile } from '#lib/read-text-file.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError, reasonOfStatus } from './error.ts'
 
@@ -34,7 +33,7 @@ export interface HttpRequest {
   readonly body?: unknown
 }
 
-export type HttpResponse = Dispatcher.ResponseData
+export type HttpResponse = PoolAnswer
 
 /** Every method throws HyperFleetError, or the signal's reason once that aborted. */
 export interface Http {
@@ -55,23 +54,22 @@ const MAX_DETAIL_CHARS = 300
 export const createHttp = ({ url, timeout, userAgent, tokenFile, caFile, clock, lookup }: HttpOptions): Http => {
   const base = new URL(url)
   const root = `${base.pathname.replace(/\/+$/, '')}${BASE_PATH}`
-  const connect = connectBy(caFile, { timeout, ...(lookup && { lookup }) })
-  const agent = new Agent({ connections: 16, connect, allowH2: false })
+  const pool = openPool({ connections: 16, caFile, lookup })
 
   const send = async (request: HttpRequest, limits: Limits): Promise<HttpResponse> => {
     if (lookup !== undefined && namesBlockedAddress(base))
       throw new HyperFleetError('APIRefused', 'a link-local address, which is not allowed')
     const headers: Record<string, string> = { accept: request.accept, 'user-agent': userAgent, ...request.headers }
     if (tokenFile !== undefined) headers.authorization = `Bearer ${await readToken(tokenFile)}`
-    const response = await agent.request({
-      origin: base.origin,
+    const response = await pool.send({
+      server: base,
       path: root + request.path,
       method: request.method,
       headers,
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      body: request.body === undefined ? undefined : JSON.stringify(request.body),
       ...limits,
     })
-    const { statusCode: status } = response
+    const { status } = response
     if (status < 300) return response
     const text = await readText(response).catch(() => '')
     const detail = status < 400 ? ': redirects are not followed, write the URL that it leads to' : describeProblem(text)
@@ -101,13 +99,13 @@ export const createHttp = ({ url, timeout, userAgent, tokenFile, caFile, clock, 
         return await read(await send(request, { signal: limited.signal }))
       }),
     open: (request, signal, silence) =>
-      withinLimits(request, signal, () => send(request, { signal, headersTimeout: timeout, bodyTimeout: silence })),
+      withinLimits(request, signal, () => send(request, { signal, silence: { before: timeout, within: silence } })),
     describeError,
-    close: () => agent.close(),
+    close: () => pool.close(),
   }
 }
 
-type Limits = Pick<Dispatcher.RequestOptions, 'signal' | 'headersTimeout' | 'bodyTimeout'>
+type Limits = Pick<PoolRequest, 'signal' | 'silence'>
 
 /** Decoded as it comes: joining the bytes first would take twice the memory, page after page. */
 export const readText = async ({ body }: HttpResponse): Promise<string> => {
@@ -133,7 +131,7 @@ export const parseJson = (text: string): unknown => {
 }
 
 const readToken = async (file: string): Promise<string> => {
-  const token = (await readFile(file, 'utf8')).trim()
+  const token = (await readTextFile(file)).trim()
   if (token === '') throw new HyperFleetError('APIRefused', `the token file ${file} is empty`)
   return token
 }

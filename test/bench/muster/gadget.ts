@@ -5,7 +5,6 @@
  *   MODE=cache-whole      only keeps the objects in the cache
  *   MODE=cache-projected  the same, with only the metadata's names and labels and the status
  */
-import { staySmall } from '#cmd/manager/memory.ts'
 import {
   type AnyController,
   type Context,
@@ -97,7 +96,6 @@ const modes: Readonly<Record<string, () => AnyController>> = {
 const mode = process.env.MODE ?? 'serve'
 const declare = modes[mode]
 if (declare === undefined) throw new Error(`MODE=${mode}: write ${Object.keys(modes).join(', ')}`)
-staySmall()
 const running = operator({ controllers: [declare()], log: quiet })
 process.on('SIGTERM', () => void running.stop())
 const stopped = running.start()

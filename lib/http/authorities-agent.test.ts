@@ -2,24 +2,26 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { Agent } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { certificateFor } from '#test/harness/certificates.ts'
-import { connectBy } from './authorities.ts'
+import { openPool } from './pool.ts'
 
 /** A server whose certificate can be exchanged, and how a client of ours that knows it by a file asks it, on a connection of its own each time. */
 const world = async (caFile: string | undefined) => {
   const [first, second] = [await certificateFor('first'), await certificateFor('second')]
   const server = createServer(first, (_request, response) => response.end('here'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const agent = new Agent({ connect: connectBy(caFile), allowH2: false, pipelining: 0 })
+  const pool = openPool({ caFile })
   onTestFinished(async () => {
-    await agent.close()
+    await pool.close()
     server.close()
   })
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const ask = async () => (await agent.request({ origin, path: '/', method: 'GET' })).body.text()
+  const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const ask = async () => {
+    const { body } = await pool.send({ server: url, path: '/', method: 'GET', headers: { connection: 'close' } })
+    return (await body.setEncoding('utf8').toArray()).join('')
+  }
   return { first, second, server, ask }
 }
 
