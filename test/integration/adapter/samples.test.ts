@@ -1,4 +1,4 @@
-/** The tasks of kustomize/samples, as they are delivered, on a control plane whose Jobs complete. */
+/** The tasks of kustomize/samples, as they are delivered, and a task with a Job, on a control plane whose Jobs complete. */
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { PARTS } from '#hack/cluster/local/layout.ts'
@@ -240,3 +240,42 @@ test('a task with a mistake says which and harms no other; corrected, its deleti
   await plane.rest('PATCH', path, merge)
   await untilGone(`/clusters/${id}`, 'clusters')
 }, 120_000)
+
+test('a Job: Unknown while it runs, Ready as soon as it is complete, without another pulse', async () => {
+  await using another = await adapterWorld({ plane })
+  await another.declare('validate', {
+    params: [{ name: 'clusterId', source: 'event.id', required: true }],
+    resources: [
+      {
+        name: 'job',
+        manifest: {
+          apiVersion: 'batch/v1',
+          kind: 'Job',
+          metadata: { name: 'validate-{{ .clusterId }}', namespace: another.namespace },
+          spec: {
+            template: {
+              spec: { restartPolicy: 'OnFailure', containers: [{ name: 'validate', image: 'example.com/validate' }] },
+            },
+          },
+        },
+        discovery: { namespace: another.namespace, by_name: 'validate-{{ .clusterId }}' },
+      },
+    ],
+  })
+  await another.manager()
+  await another.until('validate', 'Working')
+  const { id } = await another.create('validated')
+  await another.pulse(id)
+  await vi.waitFor(
+    async () => expect(await another.reported(id, 'validate')).toContain('Applied True Applied'),
+    PATIENCE,
+  )
+  await vi.waitFor(async () => expect((await another.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
+  expect(await another.reported(id, 'validate')).toContain('Available True Available')
+
+  await another.call('DELETE', `/clusters/${id}`)
+  await another.pulse(id, 'Deleting')
+  await vi.waitFor(async () => expect(await another.cluster(id)).toBeUndefined(), PATIENCE)
+  const jobs = `/apis/batch/v1/namespaces/${another.namespace}/jobs/validate-${id}`
+  expect(await another.object(jobs)).toBeUndefined()
+})
