@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
 import { inParallel, upTo } from '#test/bench/in-parallel.ts'
 import { backUpEtcd } from '#test/harness/etcd-backup.ts'
@@ -10,23 +10,40 @@ import { type OwnControlPlane, startControlPlane, tcpProxy } from '#test/harness
 import { CONFIG_MAPS, configMap, OURS, transportOf, watchConfigMaps } from './world.ts'
 
 const PARTS = ['etcd', 'kube-apiserver'] as const
-const NAMESPACE = 'default'
+
+/** Whose parts the tests kill, one test after the other. */
+let controlPlane: OwnControlPlane
+/** Of the test. */
+let namespace: string
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane({ parts: PARTS })
+})
+
+beforeEach(async () => {
+  // A test that failed may have left killed what it killed.
+  namespace = await controlPlane.namespace().catch(async () => {
+    for (const part of PARTS) await controlPlane.restart(part)
+    return controlPlane.namespace()
+  })
+})
+
+afterAll(() => controlPlane?.stop())
 
 test('an API server that is killed and comes back costs no event and doubles none', { timeout: 180_000 }, async () => {
-  await using controlPlane = await startControlPlane({ parts: PARTS })
   const transport = transportOf(controlPlane.kubeconfig)
   const api = createApi(transport)
-  for (const name of ['a', 'b', 'c']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name))
-  const { reflector, events, failures } = watchConfigMaps(transport, NAMESPACE)
+  for (const name of ['a', 'b', 'c']) await api.create(CONFIG_MAPS, configMap(namespace, name))
+  const { reflector, events, failures } = watchConfigMaps(transport, namespace)
   await reflector.synced
 
   await controlPlane.kill('kube-apiserver')
   await expect.poll(() => failures, { timeout: 20_000 }).toContain('broken')
   await controlPlane.restart('kube-apiserver')
 
-  await api.patch(CONFIG_MAPS, { name: 'a', namespace: NAMESPACE, type: 'merge', body: { data: { v: '2' } } })
-  await api.delete(CONFIG_MAPS, 'b', NAMESPACE)
-  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'd'))
+  await api.patch(CONFIG_MAPS, { name: 'a', namespace, type: 'merge', body: { data: { v: '2' } } })
+  await api.delete(CONFIG_MAPS, 'b', namespace)
+  await api.create(CONFIG_MAPS, configMap(namespace, 'd'))
   await expect.poll(() => events.length, { timeout: 60_000 }).toBe(7)
   expect(events.slice(0, 4)).toEqual(['listed a', 'listed b', 'listed c', 'synced'])
   expect(events.slice(4).toSorted()).toEqual(['added d', 'deleted b', 'modified a 2'])
@@ -36,26 +53,25 @@ test('an API server that is killed and comes back costs no event and doubles non
 test('when the server has lost the history, the list shows what was missed, deletions too', {
   timeout: 180_000,
 }, async () => {
-  await using controlPlane = await startControlPlane({ parts: PARTS })
   await using proxy = await tcpProxy(controlPlane.server)
   const api = createApi(transportOf(controlPlane.kubeconfig))
-  for (const name of ['changed', 'gone', 'replaced']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name))
+  for (const name of ['changed', 'gone', 'replaced']) await api.create(CONFIG_MAPS, configMap(namespace, name))
   const { reflector, events, failures, names } = watchConfigMaps(
     transportOf(controlPlane.kubeconfig, { server: proxy.url }),
-    NAMESPACE,
+    namespace,
   )
   await reflector.synced
   // What is told last does not change any more, so that the watch goes on from there.
-  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'same'))
+  await api.create(CONFIG_MAPS, configMap(namespace, 'same'))
   await expect.poll(() => events.at(-1)).toBe('added same')
 
   proxy.refuse()
   proxy.cut()
-  await api.patch(CONFIG_MAPS, { name: 'changed', namespace: NAMESPACE, type: 'merge', body: { data: { v: '2' } } })
-  await api.delete(CONFIG_MAPS, 'gone', NAMESPACE)
-  await api.delete(CONFIG_MAPS, 'replaced', NAMESPACE)
-  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'replaced'))
-  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'new'))
+  await api.patch(CONFIG_MAPS, { name: 'changed', namespace, type: 'merge', body: { data: { v: '2' } } })
+  await api.delete(CONFIG_MAPS, 'gone', namespace)
+  await api.delete(CONFIG_MAPS, 'replaced', namespace)
+  await api.create(CONFIG_MAPS, configMap(namespace, 'replaced'))
+  await api.create(CONFIG_MAPS, configMap(namespace, 'new'))
   // A new API server's watch cache begins with what is there now: older resourceVersions are gone.
   await controlPlane.kill('kube-apiserver')
   await controlPlane.restart('kube-apiserver')
@@ -102,9 +118,8 @@ const countTo = async (controlPlane: OwnControlPlane, revision: number): Promise
 test('a list in pages goes on when the API server has forgotten the state of its first page, and nothing that changed meanwhile is missed', {
   timeout: 180_000,
 }, async () => {
-  await using controlPlane = await startControlPlane({ parts: PARTS })
   const api = createApi(transportOf(controlPlane.kubeconfig))
-  await inParallel(upTo(1_100), 32, (n) => api.create(CONFIG_MAPS, configMap(NAMESPACE, `c-${10_000 + n}`)))
+  await inParallel(upTo(1_100), 32, (n) => api.create(CONFIG_MAPS, configMap(namespace, `c-${10_000 + n}`)))
   await using proxy = await controlPlane.proxy()
   let held = 0
   proxy.decide(async ({ path }) => {
@@ -113,23 +128,23 @@ test('a list in pages goes on when the API server has forgotten the state of its
     held += 1
     if (held > 2) return 'pass'
     // What the first page showed, what the second one will, and what none has.
-    await api.delete(CONFIG_MAPS, `c-${10_000 + held}`, NAMESPACE)
-    await api.delete(CONFIG_MAPS, `c-${11_090 + held}`, NAMESPACE)
-    await api.create(CONFIG_MAPS, configMap(NAMESPACE, `c-${11_090 + held}`, { v: 'new' }))
-    await api.create(CONFIG_MAPS, configMap(NAMESPACE, `b-${held}`))
+    await api.delete(CONFIG_MAPS, `c-${10_000 + held}`, namespace)
+    await api.delete(CONFIG_MAPS, `c-${11_090 + held}`, namespace)
+    await api.create(CONFIG_MAPS, configMap(namespace, `c-${11_090 + held}`, { v: 'new' }))
+    await api.create(CONFIG_MAPS, configMap(namespace, `b-${held}`))
     // Its cache has snapshots too.
     await controlPlane.kill('kube-apiserver')
     await compact(controlPlane)
     await controlPlane.restart('kube-apiserver')
     return 'pass'
   })
-  const { reflector, failures, names } = watchConfigMaps(transportOf(proxy.kubeconfig), NAMESPACE)
+  const { reflector, failures, names } = watchConfigMaps(transportOf(proxy.kubeconfig), namespace)
   await reflector.synced
   expect(held).toBeGreaterThanOrEqual(2)
   expect(failures).not.toContain('slow')
   await expect.poll(() => names().slice(0, 3), { timeout: 30_000 }).toEqual(['b-1', 'b-2', 'c-10000'])
   const expected: string[] = []
-  for await (const { metadata } of api.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: OURS }))
+  for await (const { metadata } of api.list(CONFIG_MAPS, { namespace, labelSelector: OURS }))
     expected.push(`${metadata.name} ${metadata.uid}`)
   // What went meanwhile is told by the watch, after the list.
   const known = () => [...reflector.store.values()].map(({ metadata }) => `${metadata.name} ${metadata.uid}`).toSorted()
@@ -140,19 +155,17 @@ test('a list in pages goes on when the API server has forgotten the state of its
 test('an etcd that is put back to an earlier moment is noticed: what it has not is gone, and changes come as ever', {
   timeout: 180_000,
 }, async () => {
-  await using controlPlane = await startControlPlane({ parts: PARTS })
   const transport = transportOf(controlPlane.kubeconfig)
   const api = createApi(transport)
-  for (const name of ['kept', 'gone']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name, { v: '1' }))
+  for (const name of ['kept', 'gone']) await api.create(CONFIG_MAPS, configMap(namespace, name, { v: '1' }))
   const backup = await backUpEtcd(controlPlane)
 
-  await api.delete(CONFIG_MAPS, 'gone', NAMESPACE)
-  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'later'))
+  await api.delete(CONFIG_MAPS, 'gone', namespace)
+  await api.create(CONFIG_MAPS, configMap(namespace, 'later'))
   // A day's worth of revisions, so that the restored server is behind for long.
-  const set = (v: string) =>
-    api.patch(CONFIG_MAPS, { name: 'kept', namespace: NAMESPACE, type: 'merge', body: { data: { v } } })
+  const set = (v: string) => api.patch(CONFIG_MAPS, { name: 'kept', namespace, type: 'merge', body: { data: { v } } })
   for (let v = 2; v < 1_000; v++) await set(String(v))
-  const { reflector, events, names } = watchConfigMaps(transport, NAMESPACE)
+  const { reflector, events, names } = watchConfigMaps(transport, namespace)
   await reflector.synced
   expect(names()).toEqual(['kept', 'later'])
 
@@ -166,7 +179,6 @@ test('an etcd that is put back to an earlier moment is noticed: what it has not 
 test('an etcd that was put back is noticed though it has as many revisions as before when the watch comes back', {
   timeout: 180_000,
 }, async () => {
-  await using controlPlane = await startControlPlane({ parts: PARTS })
   await using proxy = await tcpProxy(controlPlane.server)
   const api = createApi(transportOf(controlPlane.kubeconfig))
   const set = (namespace: string, name: string, v: string) =>

@@ -1,5 +1,5 @@
 /** A spec that can't be run although the API server took it: its CRD may be older or laxer than this Sentinel. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { manualClock, type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
 import { type SentinelWorld, sentinelWorld } from './world.ts'
@@ -9,7 +9,7 @@ let plane: OwnControlPlane
 let world: SentinelWorld
 let api: HyperFleetApi
 
-beforeEach(async () => {
+beforeAll(async () => {
   plane = await startControlPlane({ parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
   const patch = [
     {
@@ -24,6 +24,9 @@ beforeEach(async () => {
     '--type=json',
     `--patch=${JSON.stringify(patch)}`,
   )
+})
+
+beforeEach(async () => {
   api = await startHyperFleet(clock)
   world = await sentinelWorld(plane)
 })
@@ -31,8 +34,9 @@ beforeEach(async () => {
 afterEach(async () => {
   await world[Symbol.asyncDispose]()
   await api[Symbol.asyncDispose]()
-  await plane.stop()
 })
+
+afterAll(() => plane?.stop())
 
 // SENTINEL-5
 test('an invalid spec keeps the last good one running, says so, and the next good one applies', async () => {
