@@ -51,7 +51,9 @@ test('a server that is silent before its answer, and one that falls silent withi
   })
   const silence = { before: 50, within: 20 }
   await expect(ask({ silence })).rejects.toMatchObject({ name: 'HttpTimeout', code: 'ANSWER_TIMEOUT' })
-  await expect(ask({ path: '/stops', silence: { before: 60_000, within: 20 } })).rejects.toMatchObject({ code: 'BODY_TIMEOUT' })
+  await expect(ask({ path: '/stops', silence: { before: 60_000, within: 20 } })).rejects.toMatchObject({
+    code: 'BODY_TIMEOUT',
+  })
 })
 
 // RUNTIME-83
