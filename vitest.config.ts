@@ -54,7 +54,6 @@ export default defineConfig({
           name: 'integration',
           // As above: a process of its own took 0.8 core-seconds until the first test of a file.
           isolate: false,
-          setupFiles: ['hack/testing/patience.ts'],
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...ON_KIND, ...BUILT_LATER, ...(gitOpsHere ? [] : GITOPS)],
           globalSetup: [
