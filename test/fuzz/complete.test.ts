@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 /** Functions with such a name that need no inputs of their own, and why. */
 const NOT_FUZZED: Readonly<Record<string, string>> = {
   compileError: 'makes an error',
+  readTextFile: 'reads a file, whose text its callers read',
   parseTimestamp: 'of CEL: by its expressions; of the API: a target',
   parseIndex: 'by patches',
   parseShard: 'by parseSettings',
