@@ -20,7 +20,9 @@ export const requireBuiltins: Plugin = {
       const name = path.startsWith('node:') ? path : `node:${path}`
       if (kind !== 'import-statement') return { path: name, namespace: 'required-builtin' }
       // One for each file that imports it: what another file uses is not read here.
-      return { path: name, namespace: 'imported-builtin', suffix: `?${relative(absWorkingDir, importer)}` }
+      // Told apart by names that are no paths, for the bill of materials goes by the paths of files.
+      const suffix = `?${relative(absWorkingDir, importer).replaceAll('/', '|')}`
+      return { path: name, namespace: 'imported-builtin', suffix }
     })
     build.onLoad({ filter: /.*/, namespace: 'required-builtin' }, ({ path }) => ({
       contents: `module.exports = ${builtin(path)}`,
