@@ -15,7 +15,7 @@ const PRINT = `
 const files = end.cost.files.map(({ file }) => file)
 const { tally: { failed, passed }, cost } = end
 console.log(JSON.stringify({ failed, passed, files, measured: cost.busy > 0 }))
-process.exit()
+process.exit(0)
 `
 
 /** Runs two files of this folder, of which a change chooses those that it affects. */
@@ -39,6 +39,11 @@ ${PRINT}`
 const OUT_OF_TIME = `${IMPORTS}
 const options = { config: process.argv[1] }
 const end = await runTests({ filter: [], options, again: true, endsAt: performance.now() + 25_000, parts: [{ projects: [] }, { projects: [] }] }, console.log)
+${PRINT}`
+
+/** Runs a file whose tests pass, and whose servers say at their end what was wrong. */
+const WRONG_AT_THE_END = `${IMPORTS}
+const end = await runTests({ filter: [], options: { config: process.argv[1] }, again: false }, () => undefined)
 ${PRINT}`
 
 /** A test that is done, and one that hangs. */
@@ -93,20 +98,43 @@ test('parts run one after the other, each when it is ready, and count together',
   expect(told).toEqual(['one is ready', 'ci.test.ts', 'other is ready', 'ci.test.ts'])
 })
 
+/** Writes files of tests into a folder of their own. @returns the path of their configuration */
+const folderOfTests = async (files: Readonly<Record<string, string>>, options: object = {}): Promise<string> => {
+  const folder = await temporaryFolder('run-of-tests')
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const config = `export default { test: ${JSON.stringify({ root: folder, include: ['*.test.ts'], ...options })} }`
+  const all = Object.entries({ ...files, 'vitest.config.mjs': config })
+  await Promise.all(all.map(([name, text]) => writeFile(join(folder, name), text)))
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return join(folder, 'vitest.config.mjs')
+}
+
 test('a run whose time is over ends by itself, with what it has found and what is missing', {
   timeout: 240_000,
 }, async () => {
-  const folder = await temporaryFolder('hanging')
-  onTestFinished(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'hanging.test.ts'), HANGING)
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  const config = join(folder, 'vitest.config.mjs')
-  await writeFile(config, `export default { test: { root: ${JSON.stringify(folder)}, include: ['*.test.ts'] } }`)
-  const { lines, end } = await runProgram(OUT_OF_TIME, config)
+  const { lines, end } = await runProgram(OUT_OF_TIME, await folderOfTests({ 'hanging.test.ts': HANGING }))
   expect(lines).toContain("The run's time is over: its tests are told to end.")
   expect(end).toMatchObject({ passed: 1 })
   expect(end).toHaveProperty('failed', [
     expect.stringMatching(/^hanging\.test\.ts had not ended after \d+ s, and the run's time was over$/),
     "the run's time was over before its tests began",
   ])
+})
+
+test('what is found when the servers have stopped is told in the summary, for that is all that CI shows of a long run', {
+  timeout: 240_000,
+}, async () => {
+  const config = await folderOfTests(
+    {
+      'passes.test.ts': "import { test } from 'vitest'\ntest('passes', () => undefined)",
+      'servers.mjs':
+        "export default () => () => { throw new Error('a process had an error\\nof the kind that nothing handled') }",
+    },
+    { globalSetup: ['servers.mjs'] },
+  )
+  const { end } = await runProgram(WRONG_AT_THE_END, config)
+  expect(end).toMatchObject({
+    passed: 1,
+    failed: ['the end of the run: a process had an error\n  of the kind that nothing handled'],
+  })
 })

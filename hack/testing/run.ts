@@ -109,16 +109,30 @@ const runPart = async (
   // Its workers end with this process, and what they started with them (hack/process/reaper.ts).
   if (!ended) return { tally: cutOff ?? outOfTime(undefined), unsteady: [] }
   const { tally, unsteady } = await running
-  // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
+  const failed = [...(cutOff?.failed ?? []), ...tally.failed, ...(await foundAtTheEnd(vitest))]
+  return { tally: { ...tally, failed }, unsteady }
+}
+
+/** Lines of an error that the summary repeats: those that CI shows of a run are its last. */
+const LINES_AT_THE_END = 30
+
+/** Stops what the tests share. What is found then (test/harness/global.ts) fails no test: vitest logs it, and sets the exit code. */
+const foundAtTheEnd = async (vitest: Vitest): Promise<readonly string[]> => {
+  const errors: Error[] = []
+  const { logger } = vitest
+  const log = logger.error.bind(logger)
+  logger.error = (...logged) => {
+    errors.push(...logged.filter((one) => one instanceof Error))
+    log(...logged)
+  }
   process.exitCode = 0
   await vitest.close()
-  const foundAtTheEnd = process.exitCode !== 0
-  const failed = [
-    ...(cutOff?.failed ?? []),
-    ...tally.failed,
-    ...(foundAtTheEnd ? ['the end of the run: see above'] : []),
-  ]
-  return { tally: { ...tally, failed }, unsteady }
+  if (process.exitCode === 0) return []
+  if (errors.length === 0) return ['the end of the run: see above']
+  return errors.map(({ message }) => {
+    const lines = message.split('\n')
+    return `the end of the run: ${lines.slice(0, LINES_AT_THE_END).join('\n  ')}`
+  })
 }
 
 const runs = async (
