@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { MemoryCluster } from '#test/worlds/adapter/memory-cluster.ts'
 import type { HttpClient } from '../http/client.ts'
@@ -55,7 +56,8 @@ test('ADAPTER-98: an inventory that is created late is found, although no event 
     apiClient: { send: async () => ({ body: { items: [] } }) } as unknown as HttpClient,
     isSelected: () => true,
     onLeft: () => {},
-    onLost: (found) => {
+    soon: new WakeSignal(clock),
+    startLook: () => (found) => {
       lost.push(...found.map(({ owner }) => owner.event.id))
       return new Set()
     },

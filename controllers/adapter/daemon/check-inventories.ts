@@ -2,11 +2,12 @@
  * Finds the resources that have an inventory and of which no event tells any more: those that the API does not have, by a force-delete
  * or because nothing had to be waited for, those that got other labels, and those of which an older task applied more than this one
  * names. Each gets a run, which looks for itself and takes away what has to go: ADAPTER-66. Of those that the API
- * does not have, or that live and are not selected, only after all of them were looked at together: ADAPTER-75, ADAPTER-87.
+ * does not have, or that live and are not selected, only after two looks at all of them: ADAPTER-75, ADAPTER-87, ADAPTER-140.
  */
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import { apiPath } from '../http/api-path.ts'
 import { type HttpClient, RequestError } from '../http/client.ts'
@@ -25,15 +26,20 @@ export interface CheckOptions {
   readonly isSelected: (resource: JsonObject) => boolean
   /** A run for this resource is needed. */
   readonly onLeft: (event: EventData) => void
-  /**
-   * Decides at once about all resources that nothing but their labels or the API's silence says to leave.
-   * @returns ids of those that need a run
-   */
-  readonly onLost: (lost: readonly LostOwner[], owners: readonly InventoryOwner[]) => ReadonlySet<string>
+  /** A look at all of them begins. */
+  readonly startLook: () => Look
+  /** Wakes the next look before its time. */
+  readonly soon: WakeSignal
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
 }
+
+/**
+ * Decides at once about all resources that nothing but their labels or the API's silence says to leave.
+ * @returns ids of those that need a run
+ */
+export type Look = (lost: readonly LostOwner[], owners: readonly InventoryOwner[]) => ReadonlySet<string>
 
 export interface LostOwner {
   readonly owner: InventoryOwner
@@ -44,15 +50,17 @@ export interface LostOwner {
 
 /** How often the API is asked about all resources that have an inventory. */
 const CHECK_INTERVAL_MS = 30_000
+/** The least time between two looks: one costs a request for fifty resources. */
+const REST_MS = 2_000
 /** Ids in one request: a search has at most 4,096 characters. */
 const MAX_IDS = 50
 /** What both dialects of the API have: they refuse a field that they don't know. */
 const FIELDS = 'id,labels,generation,deleted_time'
 const RETRY: Retry = { attempts: 2, backoff: 'constant', baseDelayMs: 1_000, maxDelayMs: 1_000, timeoutMs: undefined }
 
-/** Checks at once and then every 30 seconds until the signal aborts. */
+/** Checks at once and then every 30 seconds, or sooner when it is woken, until the signal aborts. */
 export const checkInventories = async (options: CheckOptions): Promise<void> => {
-  const { clock, signal, log } = options
+  const { clock, signal, log, soon } = options
   /** What the last check could not do. */
   let problem: string | undefined
   let isComplete = false
@@ -69,7 +77,8 @@ export const checkInventories = async (options: CheckOptions): Promise<void> => 
         })
       problem = error.message
     }
-    await clock.sleep(CHECK_INTERVAL_MS, signal)
+    await clock.sleep(REST_MS, signal)
+    await soon.wait(CHECK_INTERVAL_MS - REST_MS, signal)
     if (!isComplete && !signal.aborted) isComplete = await readLate(options)
   }
 }
@@ -90,9 +99,10 @@ const readLate = async ({ inventories, signal, log }: CheckOptions): Promise<boo
 }
 
 /** One round. @throws RequestError, or the signal's reason */
-export const checkOnce = async (options: CheckOptions): Promise<void> => {
-  const { task, inventories, isSelected, onLeft, onLost } = options
+const checkOnce = async (options: CheckOptions): Promise<void> => {
+  const { task, inventories, isSelected, onLeft, startLook } = options
   const names = new Set(task.resources.map(({ name }) => name))
+  const endLook = startLook()
   const owners = inventories.owners
   const lost: LostOwner[] = []
   const left: InventoryOwner[] = []
@@ -106,7 +116,7 @@ export const checkOnce = async (options: CheckOptions): Promise<void> => {
       else if (!isSelected(resource) || hasUnnamed(owner, names)) left.push(owner)
     }
   }
-  const free = onLost(lost, owners)
+  const free = endLook(lost, owners)
   for (const { event } of [...left, ...lost.map(({ owner }) => owner).filter(({ event }) => free.has(event.id))])
     onLeft(event)
 }

@@ -90,6 +90,7 @@ class TaskDaemon {
       released: () => context.object.metadata.annotations?.[RELEASE_ANNOTATION],
       now: () => monotonic(context.clock),
       onChange: (held) => this.#recordHeld(held),
+      soon: new WakeSignal(context.clock),
       record: () => this.#recordDeletions(),
       before: {
         recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, monotonic(context.clock)),

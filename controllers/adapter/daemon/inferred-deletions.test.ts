@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BRAKE_WINDOW_MS } from '#operator/model/deletion-brake.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
+import { manualClock } from '#test/harness/index.ts'
 import {
   describeHeld,
   type HeldResources,
   InferredDeletions,
   type InferredDeletionsOptions,
+  type LostResource,
   recallBegun,
   recordBegun,
 } from './inferred-deletions.ts'
@@ -23,6 +26,7 @@ const world = (before?: InferredDeletionsOptions['before']) => {
     released: () => state.released,
     now: () => state.now,
     onChange: (held: HeldResources | undefined) => shown.push(held?.deletions.length),
+    soon: new WakeSignal(manualClock()),
     record: async () => {
       if (state.isStatusRefused) throw new Error('403')
       state.recorded = gone.recent.length
@@ -30,72 +34,123 @@ const world = (before?: InferredDeletionsOptions['before']) => {
     ...(before !== undefined && { before }),
   })
   const of = (id: string) => gone.of(id, () => `uid-${id}`)
+  /** A look that takes no time. */
+  const look = (lost: readonly LostResource[], known: ReadonlySet<string>) => [...gone.look()(lost, known)]
+  /** A look that takes no time, and the next, with nothing in between. */
+  const lookTwice = (lost: readonly LostResource[], known: ReadonlySet<string>) => {
+    look(lost, known)
+    return look(lost, known)
+  }
   const mayDelete = async (names: readonly string[]) => {
     const free: string[] = []
     for (const id of names) if (await of(id).mayDelete('gone')) free.push(id)
     return free
   }
-  return { gone, of, mayDelete, shown, state }
+  return { gone, of, look, lookTwice, mayDelete, shown, state }
 }
 
 describe('ADAPTER-75: resources that are gone without having been deleted', () => {
   test('few go', async () => {
-    const { gone, mayDelete } = world()
-    expect([...gone.review(missing(ids(20)), new Set(ids(50)))]).toEqual(ids(20))
+    const { gone, lookTwice, mayDelete } = world()
+    expect(lookTwice(missing(ids(20)), new Set(ids(50)))).toEqual(ids(20))
     expect(await mayDelete(ids(20))).toEqual(ids(20))
     expect(gone.held).toBeUndefined()
   })
 
   test('of many that are seen together none goes, and they are shown once', async () => {
-    const { gone, mayDelete, shown } = world()
+    const { look, mayDelete, shown } = world()
     const known = new Set(ids(50))
-    expect([...gone.review(missing(ids(21)), known)]).toEqual([])
+    expect(look(missing(ids(21)), known)).toEqual([])
     expect(await mayDelete(ids(21))).toEqual([])
-    gone.review(missing(ids(21)), known)
+    expect(look(missing(ids(21)), known)).toEqual([])
     expect(shown).toEqual([21])
   })
 
-  test('one after the other, so many go as are few; in steps within ten minutes they are as many', async () => {
-    const { gone, mayDelete, state } = world()
+  test('in steps within ten minutes they are as many', async () => {
+    const { lookTwice, mayDelete, state } = world()
+    lookTwice(missing(ids(20)), new Set(ids(50)))
     expect(await mayDelete(ids(30))).toEqual(ids(20))
     state.now = BRAKE_WINDOW_MS - 1
     // The first twenty are gone altogether; more are found missing.
-    expect([...gone.review(missing(ids(2, 30)), new Set(ids(300, 30)))]).toEqual([])
+    expect(lookTwice(missing(ids(2, 30)), new Set(ids(50, 30)))).toEqual([])
   })
 
   test('a tenth of what there is is few', () => {
-    const { gone } = world()
-    expect(gone.review(missing(ids(100)), new Set(ids(1000))).size).toBe(100)
-    expect(world().gone.review(missing(ids(101)), new Set(ids(1000))).size).toBe(0)
+    expect(world().lookTwice(missing(ids(100)), new Set(ids(1000)))).toHaveLength(100)
+    expect(world().lookTwice(missing(ids(101)), new Set(ids(1000)))).toEqual([])
   })
 
   test('when the API has them again nothing is held, and nothing went', () => {
-    const { gone, shown } = world()
-    gone.review(missing(ids(30)), new Set(ids(30)))
-    gone.review([], new Set(ids(30)))
+    const { gone, look, shown } = world()
+    look(missing(ids(30)), new Set(ids(30)))
+    look([], new Set(ids(30)))
     expect([gone.held, shown]).toEqual([undefined, [30, undefined]])
   })
 
-  test('an earlier deletion of a resource that lives again counts for nothing', async () => {
-    const { of, mayDelete } = world()
+  test('an earlier deletion of a resource that lives again counts for nothing', () => {
+    const { of, lookTwice } = world()
     for (const id of ids(30)) of(id).observe(ORDERED)
     for (const id of ids(30)) of(id).observe(LIVING)
-    expect(await mayDelete(ids(30))).toHaveLength(20)
+    expect(lookTwice(missing(ids(30)), new Set(ids(30)))).toEqual([])
   })
 
   test('a deletion that has begun goes on, however long it takes, and is not counted again', async () => {
-    const { gone, mayDelete } = world()
-    expect(await mayDelete(ids(5))).toEqual(ids(5))
+    const { look, lookTwice, mayDelete } = world()
     const known = new Set(ids(40))
-    gone.review(missing(ids(40)), known)
+    lookTwice(missing(ids(5)), known)
+    expect(await mayDelete(ids(5))).toEqual(ids(5))
+    expect(look(missing(ids(40)), known)).toEqual(ids(5))
     expect(await mayDelete(ids(40))).toEqual(ids(5))
-    expect([...gone.review(missing(ids(40)), known)]).toEqual(ids(5))
+    expect(look(missing(ids(40)), known)).toEqual(ids(5))
+  })
+})
+
+describe('ADAPTER-140: one answer proves nothing', () => {
+  const known = new Set(ids(60))
+
+  test('a run that finds its resource gone waits for a look at all, and asks for one', async () => {
+    const { gone, look, mayDelete } = world()
+    expect(await mayDelete(['c1'])).toEqual([])
+    const ended = new AbortController()
+    await gone.soon.wait(Number.POSITIVE_INFINITY, ended.signal)
+    expect(look(missing(['c1']), known)).toEqual(['c1'])
+    expect(await mayDelete(['c1'])).toEqual(['c1'])
+  })
+
+  test('a look that was under way when the answers changed decides nothing: the next has them all', async () => {
+    const { gone, look, mayDelete } = world()
+    const torn = gone.look()
+    expect(await mayDelete(ids(6))).toEqual([])
+    expect([...torn(missing(ids(10)), known)]).toEqual([])
+    expect(await mayDelete(ids(10))).toEqual([])
+    expect(look(missing(ids(60)), known)).toEqual([])
+    expect(gone.held?.deletions).toHaveLength(60)
+  })
+
+  test('one that a run has seen alive since the look began is judged anew', async () => {
+    const { gone, of, look, mayDelete } = world()
+    look(missing(['c1']), known)
+    const end = gone.look()
+    of('c1').observe(LIVING)
+    expect([...end(missing(['c1']), known)]).toEqual([])
+    look(missing(['c1']), known)
+    of('c1').observe(LIVING)
+    expect(await mayDelete(['c1'])).toEqual([])
+  })
+
+  test('another inventory of the same id is another one', async () => {
+    const { gone, lookTwice } = world()
+    expect(lookTwice(missing(['c1']), known)).toEqual(['c1'])
+    const other = gone.of('c1', () => 'uid-of-another')
+    expect(await other.mayDelete('gone')).toBe(false)
+    expect(await other.mayDelete('gone')).toBe(false)
   })
 })
 
 describe('RUNTIME-71: the count outlives the process', () => {
   test('what may go is written down first; when that fails it may not', async () => {
-    const { of, mayDelete, state } = world()
+    const { of, lookTwice, mayDelete, state } = world()
+    lookTwice(missing(ids(4)), new Set(ids(4)))
     await mayDelete(ids(3))
     expect(state.recorded).toBe(3)
     state.isStatusRefused = true
@@ -106,7 +161,8 @@ describe('RUNTIME-71: the count outlives the process', () => {
   })
 
   test('what could not be written down, and so was not deleted, does not count', async () => {
-    const { gone, mayDelete, state } = world()
+    const { gone, lookTwice, mayDelete, state } = world()
+    lookTwice(missing(ids(20)), new Set(ids(20)))
     state.isStatusRefused = true
     for (let attempt = 0; attempt < 25; attempt++) await expect(mayDelete(['c1'])).rejects.toThrow('403')
     expect(gone.recent).toEqual([])
@@ -115,28 +171,34 @@ describe('RUNTIME-71: the count outlives the process', () => {
   })
 
   test('the next process lets through no more than what is left of it', async () => {
-    const { mayDelete, gone } = world({ recent: Array(15).fill(0), isHolding: false })
+    const { lookTwice, mayDelete, gone } = world({ recent: Array(15).fill(0), isHolding: false })
+    lookTwice(missing(ids(5)), new Set(ids(60)))
+    expect(await mayDelete(ids(5))).toEqual(ids(5))
+    expect(lookTwice(missing(ids(30)), new Set(ids(60)))).toEqual(ids(5))
     expect(await mayDelete(ids(30))).toEqual(ids(5))
     expect(gone.recent).toHaveLength(20)
   })
 
   test('ADAPTER-109: what it counted and has not ended goes on in the next process, and is counted once', async () => {
-    const { mayDelete, gone } = world()
+    const { lookTwice, mayDelete, gone } = world()
+    lookTwice(missing(ids(15)), new Set(ids(60)))
     await mayDelete(ids(15))
     const next = world({ recent: gone.recent, isHolding: false, begun: gone.begun })
-    expect([...next.gone.review(missing(ids(20)), new Set(ids(60)))]).toEqual(ids(20))
+    expect(next.look(missing(ids(20)), new Set(ids(60)))).toEqual(ids(15))
+    expect(next.look(missing(ids(20)), new Set(ids(60)))).toEqual(ids(20))
     expect(await next.mayDelete(ids(20))).toEqual(ids(20))
     expect([next.gone.recent.length, next.gone.begun.length]).toEqual([20, 20])
-    expect(next.gone.review(missing(ids(21)), new Set(ids(60))).size).toBe(20)
+    expect(next.lookTwice(missing(ids(21)), new Set(ids(60)))).toHaveLength(20)
   })
 
   test('ADAPTER-109: of what has begun and lives again, or is another one of its id, nothing is free', async () => {
     const begun = ids(20).map((id) => ({ uid: `uid-${id}`, at: 0 }))
-    const { gone, mayDelete } = world({ recent: Array(20).fill(0), isHolding: false, begun })
-    gone.review([], new Set(ids(60)))
-    expect([gone.review(missing(ids(20)), new Set(ids(60))).size, gone.begun]).toEqual([0, []])
+    const { gone, look, lookTwice, mayDelete } = world({ recent: Array(20).fill(0), isHolding: false, begun })
+    look([], new Set(ids(60)))
+    expect([lookTwice(missing(ids(20)), new Set(ids(60))), gone.begun]).toEqual([[], []])
     expect(await mayDelete(ids(20))).toEqual([])
     const other = world({ recent: Array(20).fill(0), isHolding: false, begun: [{ uid: 'uid-before', at: 0 }] })
+    expect(other.lookTwice(missing(['c0']), new Set(ids(60)))).toEqual([])
     expect(await other.mayDelete(['c0'])).toEqual([])
   })
 
@@ -168,30 +230,30 @@ describe('RUNTIME-71: the count outlives the process', () => {
   })
 
   test('what was held stays held, however few of it are seen at first', async () => {
-    const { gone, mayDelete } = world({ recent: [], isHolding: true })
-    expect([...gone.review(missing(ids(2)), new Set(ids(60)))]).toEqual([])
+    const { lookTwice, mayDelete } = world({ recent: [], isHolding: true })
+    expect(lookTwice(missing(ids(2)), new Set(ids(60)))).toEqual([])
     expect(await mayDelete(ids(2))).toEqual([])
   })
 })
 
 describe('ADAPTER-76: what a person has ordered', () => {
   test('a resource that the API said is to be deleted goes, however many there are', async () => {
-    const { gone, of, mayDelete } = world()
+    const { gone, of, look, mayDelete } = world()
     for (const id of ids(100)) of(id).observe(ORDERED)
-    expect(gone.review(missing(ids(100)), new Set(ids(100))).size).toBe(100)
+    expect(look(missing(ids(100)), new Set(ids(100)))).toHaveLength(100)
     expect(await mayDelete(ids(100))).toHaveLength(100)
     expect(gone.held).toBeUndefined()
   })
 
   test('the release of a list is for what it names', async () => {
-    const { gone, mayDelete, state } = world()
+    const { gone, look, mayDelete, state } = world()
     const known = new Set(ids(60))
-    gone.review(missing(ids(30)), known)
+    look(missing(ids(30)), known)
     state.released = gone.held?.release
     expect(describeHeld(gone.held as HeldResources)).toMatch(
       `never said that they are to be deleted: ${ids(20).join(', ')} and 10 more. More than 20 at once are held, and what was applied for them stays. Find out what happened to the API, to the labels or to the selector; release them with the annotation muster.dev/release-deletions=${state.released}`,
     )
-    expect([...gone.review(missing(ids(60)), known)]).toEqual(ids(30))
+    expect(look(missing(ids(60)), known)).toEqual(ids(30))
     expect(await mayDelete(ids(60))).toEqual(ids(30))
     expect(gone.held?.deletions).toHaveLength(30)
   })
@@ -203,40 +265,42 @@ describe('ADAPTER-87: resources that live and are not selected any more', () => 
     names.map((key) => ({ key, revision: `uid-${key}`, why: 'unselected' as const }))
 
   test('count with those that are gone, and are told apart from them', async () => {
-    const { gone } = world()
-    expect([...gone.review([...missing(ids(11)), ...unselected(ids(11, 11))], new Set(ids(60)))]).toEqual([])
+    const { gone, look } = world()
+    expect(look([...missing(ids(11)), ...unselected(ids(11, 11))], new Set(ids(60)))).toEqual([])
     expect(describeHeld(gone.held as HeldResources)).toMatch(
       `the HyperFleet API does not have 11 resources any more and never said that they are to be deleted: ${ids(11).join(', ')}; the task does not select 11 resources any more: ${ids(11, 11).join(', ')}. More than 20`,
     )
   })
 
   test('a run that only finds them unselected again counts nothing anew; selected again, nothing is held', async () => {
-    const { gone, of } = world()
+    const { gone, of, look, lookTwice } = world()
+    lookTwice(unselected(['c1']), new Set(ids(30)))
     for (let round = 0; round < 30; round++) {
       of('c1').observe(UNSELECTED)
       expect(await of('c1').mayDelete('unselected')).toBe(true)
     }
     expect(gone.recent).toHaveLength(1)
-    gone.review(unselected(ids(30)), new Set(ids(30)))
+    look(unselected(ids(30)), new Set(ids(30)))
     expect(gone.held?.deletions).toHaveLength(29)
     for (const id of ids(30)) of(id).observe(LIVING)
-    gone.review([], new Set(ids(30)))
+    look([], new Set(ids(30)))
     expect(gone.held).toBeUndefined()
   })
 
   test('one that the API says is to be deleted is held no longer', async () => {
-    const { gone, of } = world()
-    gone.review(unselected(ids(30)), new Set(ids(30)))
+    const { of, look } = world()
+    look(unselected(ids(30)), new Set(ids(30)))
     of('c7').observe({ isDeleting: true, isSelected: false })
     expect(await of('c7').mayDelete('unselected')).toBe(true)
     expect(await of('c8').mayDelete('unselected')).toBe(false)
   })
 })
 
-test('ADAPTER-75, ADAPTER-87: in any order of reviews, runs and observations no more than the limit goes without an order to delete it', async () => {
+test('ADAPTER-75, ADAPTER-87, ADAPTER-140: in any order of looks, runs and observations nothing goes without an order that a look has not found lost which began after it was first inferred, and no more than the limit', async () => {
   const id = fc.integer({ min: 0, max: 59 }).map((at) => `c${at}`)
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('review' as const), lost: fc.uniqueArray(id, { minLength: 0, maxLength: 60 }) }),
+    fc.record({ kind: fc.constant('begin' as const) }),
+    fc.record({ kind: fc.constant('end' as const), lost: fc.uniqueArray(id, { maxLength: 60 }) }),
     fc.record({ kind: fc.constant('run' as const), id, why: fc.constantFrom('gone' as const, 'unselected' as const) }),
     fc.record({ kind: fc.constant('alive' as const), id }),
   )
@@ -245,14 +309,32 @@ test('ADAPTER-75, ADAPTER-87: in any order of reviews, runs and observations no 
       const { gone, of } = world()
       const went = new Set<string>()
       let count = 0
-      for (const one of steps)
-        if (one.kind === 'review') gone.review(missing(one.lost), new Set(ids(60)))
-        else if (one.kind === 'alive') {
+      /** By id: at which step it was first inferred, and whether a look confirmed that. */
+      const inferred = new Map<string, { readonly at: number; readonly isConfirmed: boolean }>()
+      let look: { readonly end: ReturnType<typeof gone.look>; readonly at: number } | undefined
+      for (const [at, one] of steps.entries())
+        if (one.kind === 'begin') look = { end: gone.look(), at }
+        else if (one.kind === 'end') {
+          if (look === undefined) continue
+          const { end, at: begunAt } = look
+          look = undefined
+          end(missing(one.lost), new Set(ids(60)))
+          for (const [key, first] of inferred) if (first.at < begunAt && !one.lost.includes(key)) inferred.delete(key)
+          for (const key of one.lost) {
+            const first = inferred.get(key)
+            inferred.set(key, { at: first?.at ?? at, isConfirmed: first !== undefined && first.at < begunAt })
+          }
+        } else if (one.kind === 'alive') {
           of(one.id).observe(LIVING)
           went.delete(one.id)
+          inferred.delete(one.id)
         } else {
           if (one.why === 'unselected') of(one.id).observe({ isDeleting: false, isSelected: false })
-          if (!(await of(one.id).mayDelete(one.why)) || went.has(one.id)) continue
+          const isFree = await of(one.id).mayDelete(one.why)
+          const first = inferred.get(one.id)
+          if (first === undefined) inferred.set(one.id, { at, isConfirmed: false })
+          if (!isFree || went.has(one.id)) continue
+          expect(first?.isConfirmed).toBe(true)
           went.add(one.id)
           count++
         }

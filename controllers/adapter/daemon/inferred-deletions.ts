@@ -2,7 +2,9 @@
  * Whether the objects of a resource may go that the HyperFleet API does not have any more, or that the task does not select any more. A
  * deletion that the API ordered (`deleted_time`, and then the record is gone) is declared. Any other is *inferred*, from an answer or
  * from labels: an API that was restored from yesterday gives that answer for many at once, and so does a selector with a slip of the
- * pen; these are held. The count outlives the process. ADAPTER-75, ADAPTER-76, ADAPTER-87, RUNTIME-71.
+ * pen; these are held. One answer proves nothing: a deletion waits until a look at all resources, begun after it was first inferred,
+ * has found the same, so that what is lost together is judged together. The count outlives the process. ADAPTER-75, ADAPTER-76,
+ * ADAPTER-87, ADAPTER-140, RUNTIME-71.
  */
 import { type AdapterTaskStatus, MAX_BEGUN_DELETIONS } from '#apis/hyperfleet.redhat.com/v1alpha1/task/schema.ts'
 import { type BrakeTimes, recallTime } from '#operator/model/brake-record.ts'
@@ -12,6 +14,7 @@ import {
   DeletionBrake,
   type InferredDeletion,
 } from '#operator/model/deletion-brake.ts'
+import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { ResourceBrake } from '../run/run-context.ts'
 
 /** On the AdapterTask: the lists that a person releases, separated by commas. */
@@ -31,6 +34,8 @@ export interface InferredDeletionsOptions {
   readonly now: () => number
   /** Others are held than before, or none are any more. */
   readonly onChange: (held: HeldResources | undefined) => void
+  /** Woken when a deletion was inferred, which a look at all resources is to decide. */
+  readonly soon: WakeSignal
   /** Writes down what the brake has let through, before it is deleted. @throws Error when that fails */
   readonly record: () => Promise<void>
   /** What the process before this one let through, by the clock of `now`, whether it held any, and what it began and counted. */
@@ -73,8 +78,8 @@ export class InferredDeletions {
   readonly #declared = new Set<string>()
   /** Lost without that, and not decided yet or held; by id. */
   #inferred = new Map<string, LostResource>()
-  /** Ids of those that may go, of which no run has asked yet. */
-  #free: ReadonlySet<string> = new Set()
+  /** The revisions of those that may go since the last look, by id. */
+  #free = new Map<string, LostResource['revision']>()
   /** Those whose deletion has begun, by id. */
   #begun = new Map<string, BegunDeletion>()
   /** What the process before this one began, by uid: counted already, so it goes on and does not count anew. ADAPTER-109. */
@@ -88,6 +93,11 @@ export class InferredDeletions {
     const { before } = options
     if (before !== undefined) this.#brake.recall(before.recent, before.isHolding)
     this.#recalled = new Map(before?.begun?.map((one) => [one.uid, one]))
+  }
+
+  /** Woken when a look at all resources is needed before its time. */
+  get soon(): WakeSignal {
+    return this.#options.soon
   }
 
   /** Undefined when nothing is held. */
@@ -116,20 +126,39 @@ export class InferredDeletions {
   }
 
   /**
-   * Looks at all that is lost together, before anything of it is deleted.
+   * Begins a look at all resources.
+   * @returns what takes its end: what is lost, of what is known, and gives the ids of those whose objects may go
+   */
+  look(): (lost: readonly LostResource[], known: ReadonlySet<string>) => ReadonlySet<string> {
+    const before = new Map(this.#inferred)
+    return (lost, known) => this.#review(lost, known, before)
+  }
+
+  /**
    * @param lost those with an inventory that the API does not have, or that live and are not selected
    * @param known ids of all with an inventory
-   * @returns ids of those whose objects may go
+   * @param before what was inferred when the look began
    */
-  review(lost: readonly LostResource[], known: ReadonlySet<string>): ReadonlySet<string> {
+  #review(
+    lost: readonly LostResource[],
+    known: ReadonlySet<string>,
+    before: ReadonlyMap<string, LostResource>,
+  ): ReadonlySet<string> {
     for (const id of this.#declared) if (!known.has(id)) this.#declared.delete(id)
     const ids = new Set(lost.map(({ key }) => key))
     for (const one of lost) this.#continue(one)
     this.#recalled = new Map()
     this.#begun = new Map([...this.#begun].filter(([id]) => ids.has(id)))
     this.#total = known.size
-    this.#inferred = new Map(lost.flatMap((one) => (this.#isDecided(one.key) ? [] : [[one.key, one] as const])))
-    this.#decide()
+    const still = this.#inferred
+    const isConfirmed = ({ key, revision }: LostResource) =>
+      ids.has(key) && before.get(key)?.revision === revision && still.get(key)?.revision === revision
+    // What a run found while the look was under way may be missing in it.
+    const since = [...this.#inferred].filter(([id]) => !before.has(id))
+    this.#inferred = new Map([...since, ...lost.map((one) => [one.key, one] as const)])
+    for (const id of this.#inferred.keys()) if (this.#isDecided(id)) this.#inferred.delete(id)
+    this.#free = new Map(this.#decide().filter(isConfirmed).map(({ key, revision }) => [key, revision]))
+    if (this.#held === undefined && this.#inferred.size > this.#free.size) this.#options.soon.wake()
     return new Set([...ids].filter((id) => this.#isDecided(id) || this.#free.has(id)))
   }
 
@@ -148,17 +177,16 @@ export class InferredDeletions {
     if (!isDeleting && !isSelected) return
     this.#inferred.delete(id)
     this.#begun.delete(id)
+    this.#free.delete(id)
   }
 
   async #mayDelete(deletion: LostResource): Promise<boolean> {
     const { key, revision } = deletion
     this.#continue(deletion)
     if (this.#isDecided(key)) return true
-    const isNew = !this.#inferred.has(key)
+    if (this.#inferred.get(key)?.revision !== revision) this.#options.soon.wake()
     this.#inferred.set(key, deletion)
-    // What holds goes on holding: the next review shows this one too.
-    if (isNew && this.#held === undefined) this.#decide()
-    if (!this.#free.has(key)) return false
+    if (this.#free.get(key) !== revision) return false
     const at = this.#options.now()
     const takeBack = this.#brake.deleted(deletion, at)
     this.#inferred.delete(key)
@@ -168,19 +196,21 @@ export class InferredDeletions {
     } catch (error) {
       takeBack()
       this.#begun.delete(key)
+      this.#inferred.set(key, deletion)
       throw error
     }
     return true
   }
 
-  #decide(): void {
+  /** @returns those that the brake lets through */
+  #decide(): readonly LostResource[] {
     const { released, now, onChange } = this.#options
     const deletions = [...this.#inferred.values()]
     const { free, verdict } = this.#brake.decide({ deletions, total: this.#total, released: released(), now: now() })
-    this.#free = new Set(free.map(({ key }) => key))
     const before = this.#held?.release
     this.#held = verdict.verdict === 'Held' ? verdict : undefined
     if (this.#held?.release !== before) onChange(this.#held)
+    return free
   }
 }
 

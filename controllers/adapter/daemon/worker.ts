@@ -14,13 +14,13 @@ import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { detach } from '#lib/process/detach.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { EventSource } from '../events/source.ts'
-import type { InventoryOwner } from '../inventory/inventory-store.ts'
 import { countRun, type Metrics } from '../metrics.ts'
 import type { RunResult } from '../run/run.ts'
 import { AppliedObjects } from '../watch/applied-objects.ts'
-import { checkInventories, type LostOwner } from './check-inventories.ts'
+import { checkInventories, type Look, type LostOwner } from './check-inventories.ts'
 import { EventIntake } from './event-intake.ts'
 import { forgetDeleted } from './forget-deleted.ts'
+import type { InferredDeletions } from './inferred-deletions.ts'
 import { RunQueue, type WorkItem } from './run-queue.ts'
 import { type LeftWork, ServicePolls } from './service-polls.ts'
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
@@ -35,6 +35,7 @@ export interface WorkerOptions extends TaskRunnerOptions {
   /** Milliseconds. */
   readonly visibilityMs: number
   readonly stats: TaskStats
+  readonly brake: InferredDeletions
   readonly metrics: Metrics
   /** Something that the status shows has changed. */
   onStatusChange(): void
@@ -191,11 +192,15 @@ export class Worker {
       apiClient,
       isSelected: (resource) => runner.isSelected(resource),
       onLeft: (data) => this.#queue.add({ id: `left.${data.id}`, type: 'left', traceparent: undefined, data }),
-      onLost: (lost, owners) => {
-        const gone = lost.filter(({ why }) => why === 'gone')
-        metrics.orphans.set({ adapter_name: task.adapter.name }, gone.length)
-        return this.#needRun(lost, owners, runner)
+      startLook: () => {
+        const decide = this.#startLook(runner)
+        return (lost, owners) => {
+          const gone = lost.filter(({ why }) => why === 'gone')
+          metrics.orphans.set({ adapter_name: task.adapter.name }, gone.length)
+          return decide(lost, owners)
+        }
       },
+      soon: this.#options.brake.soon,
       clock,
       log,
       signal,
@@ -203,17 +208,19 @@ export class Worker {
   }
 
   /** What is kept can't be deleted, so it is not counted as if it were going to be; it needs one run, that lets the resource go. */
-  #needRun(lost: readonly LostOwner[], owners: readonly InventoryOwner[], runner: TaskRunner): ReadonlySet<string> {
+  #startLook(runner: TaskRunner): Look {
     const { brake, retention } = this.#options
     const policy = { gone: retention?.whenResourceGone, unselected: retention?.whenUnselected }
     const isCounted = ({ owner, why }: LostOwner) => policy[why] !== 'Keep' && owner.inventory.entries.size > 0
-    const counted = lost.filter(isCounted).map(({ owner: { event, inventory }, why }) => {
-      return { key: event.id, revision: inventory.mark ?? '', why }
-    })
-    const known = new Set(owners.map(({ event }) => event.id))
-    const free = brake?.review(counted, known) ?? new Set(counted.map(({ key }) => key))
-    const others = lost.filter((one) => !isCounted(one) && !runner.hasLeft(one.owner.event.id, one.resource))
-    return free.union(new Set(others.map(({ owner }) => owner.event.id)))
+    const decide = brake.look()
+    return (lost, owners) => {
+      const counted = lost.filter(isCounted).map(({ owner: { event, inventory }, why }) => {
+        return { key: event.id, revision: inventory.mark ?? '', why }
+      })
+      const free = decide(counted, new Set(owners.map(({ event }) => event.id)))
+      const others = lost.filter((one) => !isCounted(one) && !runner.hasLeft(one.owner.event.id, one.resource))
+      return free.union(new Set(others.map(({ owner }) => owner.event.id)))
+    }
   }
 
   async #process({ event, deliveries }: WorkItem): Promise<void> {

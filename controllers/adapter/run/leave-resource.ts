@@ -34,7 +34,7 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   // A resource that the API wants to be deleted is not one of many that are lost: ADAPTER-76.
   const isInferred = !isAwaited && inventory.entries.size > 0
   if (isInferred && (await context.brake?.mayDelete(absence)) === false) {
-    state.skipReason = `${HELD[absence]}, as many others: what was applied is held`
+    state.skipReason = `${HELD[absence]}: what was applied stays until two looks at all resources have found few of them so`
     if (inventory.resumeAll()) await saveInventory(context)
     return { remaining: [], isDone: true }
   }

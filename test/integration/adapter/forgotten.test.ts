@@ -2,6 +2,7 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { grantAccess } from '#controllers/adapter/access.ts'
+import { InferredDeletions } from '#controllers/adapter/daemon/inferred-deletions.ts'
 import { TaskStats } from '#controllers/adapter/daemon/task-stats.ts'
 import { Worker, type WorkerOptions } from '#controllers/adapter/daemon/worker.ts'
 import { apiQueueSource } from '#controllers/adapter/events/api-queue.ts'
@@ -13,8 +14,10 @@ import { createMetrics } from '#controllers/adapter/metrics.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
+import { monotonic } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { selectorOf } from '#operator/model/selector.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
@@ -79,6 +82,13 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
     config: {},
     maxConcurrent: 4,
     visibilityMs: 30_000,
+    brake: new InferredDeletions({
+      released: () => undefined,
+      now: () => monotonic(clock),
+      onChange: () => {},
+      soon: new WakeSignal(clock),
+      record: async () => {},
+    }),
     stats: new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 }),
     metrics: createMetrics(new Registry()),
     clock,
