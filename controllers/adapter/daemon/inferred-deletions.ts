@@ -157,7 +157,11 @@ export class InferredDeletions {
     const since = [...this.#inferred].filter(([id]) => !before.has(id))
     this.#inferred = new Map([...since, ...lost.map((one) => [one.key, one] as const)])
     for (const id of this.#inferred.keys()) if (this.#isDecided(id)) this.#inferred.delete(id)
-    this.#free = new Map(this.#decide().filter(isConfirmed).map(({ key, revision }) => [key, revision]))
+    this.#free = new Map(
+      this.#decide()
+        .filter(isConfirmed)
+        .map(({ key, revision }) => [key, revision]),
+    )
     if (this.#held === undefined && this.#inferred.size > this.#free.size) this.#options.soon.wake()
     return new Set([...ids].filter((id) => this.#isDecided(id) || this.#free.has(id)))
   }

@@ -174,7 +174,7 @@ describe('ADAPTER-113: a manager that may read other namespaces', () => {
     expect(await uidOf('common-moved')).toBe(uid)
     await remove(all, id)
     expect(await uidOf('common-moved')).toBeUndefined()
-    expect(await inventories(all, 'moved')).toEqual([])
+    await expect.poll(() => inventories(all, 'moved')).toEqual([])
   })
 
   test('leaves an object to a task there that has it too', async () => {
@@ -193,7 +193,7 @@ describe('ADAPTER-113: a manager that may read other namespaces', () => {
     const uid = await uidOf('common-joint')
     await remove(all, id)
     expect([await uidOf('common-joint'), await managersOn('common-joint')]).toEqual([uid, [manager]])
-    expect(await inventories(all, 'joint')).toEqual([])
+    await expect.poll(() => inventories(all, 'joint')).toEqual([])
     await ready(here, other)
     await remove(here, other)
     expect(await uidOf('common-joint')).toBeUndefined()

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await the?.[Symbol.asyncDispose]()
-  await plane?.stop()
+  await plane?.[Symbol.asyncDispose]()
 })
 
 const remove = (name: string) =>
