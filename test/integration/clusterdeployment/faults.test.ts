@@ -6,11 +6,11 @@ import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts
 import { NOTHING_LEFT, REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { findCondition } from '#operator/model/conditions.ts'
-import { type ControlPlane, type Fate, type ProxiedRequest, startControlPlane } from '#test/harness/index.ts'
+import { type Fate, type OwnControlPlane, type ProxiedRequest, startControlPlane } from '#test/harness/index.ts'
 import { front } from './front.ts'
 import { earlierApi, hurriedClock, type Manager, type World, world } from './world.ts'
 
-let plane: ControlPlane
+let plane: OwnControlPlane
 let the: World
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await the?.[Symbol.asyncDispose]()
-  await plane?.[Symbol.asyncDispose]()
+  await plane?.stop()
 })
 
 const remove = (name: string) =>
