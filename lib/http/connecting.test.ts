@@ -203,6 +203,18 @@ test('a signal that was aborted before sends nothing, and nothing is sent over w
   expect(connections()).toBe(0)
 })
 
+// RUNTIME-86
+test.for(['content-length', 'Transfer-Encoding', 'trailer', 'upgrade', 'expect'])(
+  'a request with a header %s is not sent: two readers would see two requests in it',
+  async (name) => {
+    const { send, pool, connections } = await world(() => undefined)
+    const request = { method: 'POST', headers: { [name]: 'chunked' }, body: 'GET /other HTTP/1.1' }
+    await expect(send('http', request)).rejects.toThrow(`the header ${name} is written by the sender`)
+    await pool.close()
+    expect(connections()).toBe(0)
+  },
+)
+
 // RUNTIME-83
 test('a server that falls silent is noticed also after its answer was not read for a while', async () => {
   const { send } = await world((socket) => {
@@ -234,8 +246,9 @@ const ANSWERING_LATE = `
   const { parentPort } = require('node:worker_threads')
   const server = require('node:net').createServer((socket) => {
     socket.on('error', () => {}).once('data', () => {
-      setTimeout(() => socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: 4\\r\\n\\r\\n12'), 30)
-      setTimeout(() => socket.write('34'), 500)
+      parentPort.postMessage('asked')
+      setTimeout(() => socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: 4\\r\\n\\r\\n12'), 100)
+      setTimeout(() => socket.write('34'), 1_200)
     })
   })
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
@@ -257,11 +270,11 @@ test('what has come while the process stood still is no silence of the server', 
     await worker.terminate()
   })
   const request = { server: new URL(`http://127.0.0.1:${port}`), path: '/', method: 'GET', headers: {} }
-  const silence = { before: 200, within: 200 }
-  const asked = pool.send({ ...request, silence })
-  await sleep(5)
-  await standStill(300)
+  const reached = new Promise((resolve) => worker.once('message', resolve))
+  const asked = pool.send({ ...request, silence: { before: 400, within: 400 } })
+  await reached
+  await standStill(800)
   const { body } = await asked
-  await standStill(300)
+  await standStill(800)
   expect(String(Buffer.concat(await body.toArray()))).toBe('1234')
 })

@@ -33,9 +33,14 @@ interface Ends {
   readonly ended: () => void
 }
 
+/** By which two readers would see two requests where one was sent, or that wait for an answer which is none. */
+const FRAMING_HEADERS = ['content-length', 'transfer-encoding', 'trailer', 'keep-alive', 'upgrade', 'expect']
+
 /** @returns cuts it @throws Error for what can't be sent, such as a header of several lines */
 export const startExchange = (agent: Agent, request: PoolRequest, ends: Ends): ((error: Error) => void) => {
   const { server, method, path, headers, body: sent, silence } = request
+  const framing = Object.keys(headers).find((name) => FRAMING_HEADERS.includes(name.toLowerCase()))
+  if (framing !== undefined) throw new Error(`the header ${framing} is written by the sender`)
   const exchange = (server.protocol === 'https:' ? overHttps : overHttp)({
     agent,
     hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
