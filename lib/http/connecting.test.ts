@@ -138,6 +138,25 @@ test('where connections can’t be made any more, what waits for them is told so
   await pool.close()
 })
 
+// RUNTIME-86
+test.for([false, true])(
+  'a connection that can’t even be begun ends its request, with authorities of a file: %s',
+  async (hasFile) => {
+    const file = join(await temporaryFolder('ca'), 'ca.crt')
+    await writeFile(file, rootCertificates[0] ?? '')
+    const lookup = () => {
+      throw new Error('names are not looked up')
+    }
+    const { pool } = await world(
+      () => undefined,
+      () => ({ lookup, ...(hasFile && { caFile: file }) }),
+    )
+    const request = { server: new URL('https://some.example'), path: '/', method: 'GET', headers: {} }
+    await expect(pool.send(request)).rejects.toThrow('names are not looked up')
+    await pool.close()
+  },
+)
+
 // RUNTIME-87
 test('requests have their turns in the order in which they came, without those that were aborted, whatever becomes of the ones before', async () => {
   const asked: string[] = []

@@ -31,12 +31,13 @@ export const limitConnecting = (
     const tell = connected as Connected
     let tunnel: Duplex | null | undefined
     const finish: Connected = (error, socket) => {
-      if (!attempts.delete(cut)) return void socket?.destroy()
+      const isFirst = attempts.delete(cut)
       clearTimeout(timer)
-      if (error !== null || socket === undefined) {
+      if (!isFirst || error !== null || socket === undefined) {
         // That of a proxy which refuses would stay open: the agent does not take it.
         socket?.destroy()
-        return tell(error ?? new Error('there is no connection'))
+        if (isFirst) tell(error ?? new Error('there is no connection'))
+        return
       }
       if (!isTunnel) endLate(socket as Socket, connects, deadline - performance.now())
       tell(null, socket)

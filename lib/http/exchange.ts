@@ -131,4 +131,6 @@ const watchWithin = (body: IncomingMessage, within: number, cut: (error: Error) 
 }
 
 /** Timers come before what has arrived when the process stood still: that is read first. */
-const afterReading = (then: () => void): void => void setImmediate(then)
+const afterReading = (then: () => void): void => {
+  setImmediate(then)
+}
