@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { getEventListeners } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AbortScope } from './abort-scope.ts'
@@ -72,6 +73,26 @@ describe('RUNTIME-46', () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     expect(long.map(({ signal }) => signal.aborted)).toEqual([false, false, false])
     for (const scope of long) scope.abort()
+  })
+
+  // RUNTIME-88
+  test('what came in time while the process stood still comes before the limit', async () => {
+    const worker = new Worker(
+      `const { parentPort } = require('node:worker_threads')
+      parentPort.on('message', () => setTimeout(() => parentPort.postMessage('came'), 20))
+      parentPort.postMessage('ready')`,
+      { eval: true },
+    )
+    await once(worker, 'message')
+    worker.postMessage('go')
+    using scope = new AbortScope().within(150)
+    worker.once('message', (message) => scope.abort(message))
+    // Timers that are due come next, before anything is read.
+    await new Promise((resolve) => setImmediate(resolve))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250)
+    await new Promise((resolve) => scope.signal.addEventListener('abort', resolve))
+    expect(scope.signal.reason).toBe('came')
+    await worker.terminate()
   })
 
   test('a process does not wait for a limit', async () => {

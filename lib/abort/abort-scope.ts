@@ -16,6 +16,7 @@ export class AbortScope implements Disposable {
   readonly #controller = new AbortController()
   readonly #sources: readonly AbortSignal[]
   #timer: NodeJS.Timeout | undefined
+  #ending: NodeJS.Immediate | undefined
 
   constructor(...sources: readonly (AbortSignal | undefined)[]) {
     this.#sources = sources.filter((source) => source !== undefined)
@@ -30,22 +31,30 @@ export class AbortScope implements Disposable {
 
   /**
    * Also aborts after so many milliseconds, with a TimeoutError; a process doesn't wait for that. Fractions are rounded up,
-   * and the longest limit is 24 days, as Node.js has no longer timers.
+   * and the longest limit is 24 days, as Node.js has no longer timers. What came while the process stood still is read before: RUNTIME-88.
    */
   within(milliseconds: number): this {
     if (this.signal.aborted) return this
-    clearTimeout(this.#timer)
+    this.#clear()
     const limit = Math.min(Math.ceil(milliseconds), MAX_TIMER_MS)
-    this.#timer = setTimeout(() => this.abort(new DOMException(`no end within ${limit} ms`, 'TimeoutError')), limit)
+    const end = () => this.abort(new DOMException(`no end within ${limit} ms`, 'TimeoutError'))
+    this.#timer = setTimeout(() => {
+      this.#ending = setImmediate(end)
+    }, limit)
     this.#timer.unref()
     return this
   }
 
   /** Ends it; the sources don't know it any more. Without effect the second time. */
   abort(reason: unknown = ENDED): void {
-    clearTimeout(this.#timer)
+    this.#clear()
     for (const source of this.#sources) source.removeEventListener('abort', this)
     this.#controller.abort(reason)
+  }
+
+  #clear(): void {
+    clearTimeout(this.#timer)
+    clearImmediate(this.#ending)
   }
 
   /** For the sources. */

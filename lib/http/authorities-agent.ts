@@ -24,9 +24,12 @@ export class AuthoritiesAgent extends Agent {
     const connect = ({ secureContext }: { readonly secureContext: SecureContext }): void => {
       connected?.(null, super.createConnection({ ...options, secureContext } as typeof options) as Duplex)
     }
-    this.#authorities().then(connect, (error: unknown) =>
-      (connected as (error: unknown) => void)(error instanceof Error ? error : new Error(String(error))),
-    )
+    // Also where a connection can't even be begun: the request would wait in vain.
+    this.#authorities()
+      .then(connect)
+      .catch((error: unknown) =>
+        (connected as (error: unknown) => void)(error instanceof Error ? error : new Error(String(error))),
+      )
   }
 
   async #authorities(): Promise<{ readonly secureContext: SecureContext }> {

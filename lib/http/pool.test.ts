@@ -3,7 +3,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { openPool, type PoolOptions, type PoolRequest } from './pool.ts'
+import type { PoolRequest } from './exchange.ts'
+import { openPool, type PoolOptions } from './pool.ts'
 
 /** A pool to a server that answers so, how many connections the server has had, and how it is asked. */
 const world = async (answer: RequestListener, options: PoolOptions = {}) => {
@@ -105,8 +106,10 @@ test('closing lets what is under way end, destroying does not', async () => {
   answers[0]?.()
   expect(await asked).toBe('here')
   await closed
-  const cut = ask()
+  await expect(ask()).rejects.toThrow('the connections were closed')
+  const { pool: other, ask: askOther } = await world((_, response) => answers.push(() => response.end('here')))
+  const cut = askOther()
   await expect.poll(() => answers.length).toBe(2)
-  pool.destroy()
+  other.destroy()
   await expect(cut).rejects.toThrow('the connections were closed')
 })

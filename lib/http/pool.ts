@@ -1,16 +1,13 @@
 /** Requests by HTTP/1.1 over connections that are used again: Node's own client, which parses answers outside of JavaScript. Why: docs/decisions/http-client.md. */
-import {
-  type AgentOptions,
-  Agent as HttpAgent,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as overHttp,
-} from 'node:http'
-import { Agent as HttpsAgent, request as overHttps } from 'node:https'
+import { type AgentOptions, Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import { once } from '#lib/once.ts'
 import { AuthoritiesAgent } from './authorities-agent.ts'
-import { type ExchangeEnd, HttpTimeout } from './http-timeout.ts'
+import { limitConnecting } from './connecting.ts'
+import { type PoolAnswer, type PoolRequest, startExchange } from './exchange.ts'
+import { Turns } from './turns.ts'
 
 export interface PoolOptions {
   /** To one server at a time; requests beyond them wait. Without a limit when undefined. */
@@ -25,148 +22,118 @@ export interface PoolOptions {
   readonly proxyUrl?: string | undefined
   /** How long an unused connection stays open, in milliseconds. Default 4 s. */
   readonly keepAlive?: number
-}
-
-export interface PoolRequest {
-  readonly server: URL
-  readonly method: string
-  /** With the query. */
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
-  readonly signal?: AbortSignal | undefined
-  /** How long the server may be silent before it answers, and then within the answer, in milliseconds. Without a limit when undefined. */
-  readonly silence?: { readonly before: number; readonly within: number }
-}
-
-export interface PoolAnswer {
-  readonly status: number
-  /** By names in lower case. */
-  readonly headers: IncomingHttpHeaders
-  /** To be read to its end or destroyed: its connection waits for that. */
-  readonly body: IncomingMessage
+  /** How long making a connection may take, in milliseconds. Default 10 s. */
+  readonly connectTimeout?: number
 }
 
 export interface Pool {
   /** @throws what broke the connection, HttpTimeout, or what the signal was aborted with; so does reading the body */
   send(request: PoolRequest): Promise<PoolAnswer>
-  /** Lets what is under way end, and closes all connections. */
+  /** Lets what is under way end, and closes all connections. Nothing can be sent any more. */
   close(): Promise<void>
-  /** Cuts all connections. */
+  /** Cuts all connections, and what is under way with them. Nothing can be sent any more. */
   destroy(): void
 }
 
-/** A server that is there takes a connection within it. Milliseconds. */
-const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 4_000
 
-type Exchange = ReturnType<typeof overHttp>
-
-export const openPool = ({
-  connections,
-  tls,
-  caFile,
-  lookup,
-  proxyUrl,
-  keepAlive = KEEP_ALIVE_MS,
-}: PoolOptions): Pool => {
-  const options: AgentOptions = {
-    keepAlive: true,
-    keepAliveMsecs: 30_000,
-    timeout: keepAlive,
-    ...(connections !== undefined && { maxSockets: connections }),
-    ...(lookup && { lookup }),
-    ...(proxyUrl !== undefined && { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
-  }
-  const secureAgent = () =>
-    caFile === undefined ? new HttpsAgent({ ...options, ...tls }) : new AuthoritiesAgent(caFile, { ...options, ...tls })
-  let plain: HttpAgent | undefined
-  let secure: HttpsAgent | undefined
-  const underWay = new Set<Exchange>()
+export const openPool = (options: PoolOptions): Pool => {
+  const agents = createAgents(options)
+  const turns = new Turns(options.connections)
+  /** What cuts each request that has not ended. */
+  const underWay = new Set<(error: Error) => void>()
+  const idle: (() => void)[] = []
+  let isClosed = false
   const destroy = (): void => {
-    for (const exchange of underWay) exchange.destroy(new Error('the connections were closed'))
-    plain?.destroy()
-    secure?.destroy()
+    isClosed = true
+    const error = closedError()
+    for (const cut of underWay) cut(error)
+    agents.destroy(error)
   }
 
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
-        const { server, method, path, headers, body, silence } = request
-        const isSecure = server.protocol === 'https:'
-        if (isSecure) secure ??= secureAgent()
-        else plain ??= new HttpAgent(options)
-        const exchange = (isSecure ? overHttps : overHttp)({
-          agent: isSecure ? secure : plain,
-          hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
-          port: server.port,
-          method,
-          path,
-          headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
-          timeout: silence?.before ?? 0,
+        const { server, signal } = request
+        if (isClosed) throw closedError()
+        if (signal?.aborted === true) throw reasonOf(signal)
+        let cutExchange: ((error: Error) => void) | undefined
+        const cut = (error: Error): void => {
+          reject(error)
+          if (cutExchange === undefined) ended()
+          else cutExchange(error)
+        }
+        const aborted = (): void => cut(reasonOf(signal))
+        const done = (): void => signal?.removeEventListener('abort', aborted)
+        const ended = (): void => {
+          done()
+          underWay.delete(cut)
+          leave()
+          if (underWay.size === 0) for (const tell of idle.splice(0)) tell()
+        }
+        let leave = (): void => undefined
+        signal?.addEventListener('abort', aborted)
+        underWay.add(cut)
+        leave = turns.take(server.origin, () => {
+          try {
+            cutExchange = startExchange(agents.of(server), request, { resolve, reject, done, ended })
+          } catch (error) {
+            reject(error)
+            process.nextTick(ended)
+          }
         })
-        underWay.add(exchange)
-        watchOver(exchange, request, { resolve, reject, ended: () => underWay.delete(exchange) })
-        exchange.end(body)
       }),
     async close() {
-      await Promise.all(underWay.values().map((exchange) => new Promise((done) => exchange.once('close', done))))
+      isClosed = true
+      if (underWay.size > 0) await new Promise<void>((tell) => idle.push(tell))
       destroy()
     },
     destroy,
   }
 }
 
-interface Ends {
-  readonly resolve: (answer: PoolAnswer) => void
-  readonly reject: (error: unknown) => void
-  readonly ended: () => void
-}
+const closedError = (): Error => new Error('the connections were closed')
 
-/** Settles an exchange by its answer, its errors, its time and its signal. */
-const watchOver = (
-  exchange: Exchange,
-  { server, signal, silence }: PoolRequest,
-  { resolve, reject, ended }: Ends,
-): void => {
-  let body: IncomingMessage | undefined
-  const fail = (error: Error): void => {
-    // One that waits for a connection ends only when it has one.
-    reject(error)
-    ;(body ?? exchange).destroy(error)
+const reasonOf = (signal: AbortSignal | undefined): Error =>
+  signal?.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal?.reason })
+
+/** One for servers with TLS and one for others, when they are needed. */
+const createAgents = ({
+  tls,
+  caFile,
+  lookup,
+  proxyUrl,
+  keepAlive = KEEP_ALIVE_MS,
+  connectTimeout: within,
+}: PoolOptions) => {
+  const options: AgentOptions = {
+    keepAlive: true,
+    keepAliveMsecs: 30_000,
+    timeout: keepAlive,
+    ...(lookup && { lookup }),
+    ...(proxyUrl !== undefined && { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
   }
-  const aborted = (): void =>
-    fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal?.reason }))
-  const release = (): void => signal?.removeEventListener('abort', aborted)
-  signal?.addEventListener('abort', aborted)
-  exchange.once('close', () => {
-    release()
-    ended()
-  })
-  exchange.on('error', (error) => {
-    release()
-    reject(error)
-  })
-  exchange.once('socket', (socket) => {
-    if (!socket.connecting) return
-    const before = silence?.before ?? 0
-    socket.setTimeout(Math.min(before || CONNECT_TIMEOUT_MS, CONNECT_TIMEOUT_MS))
-    socket.once(server.protocol === 'https:' ? 'secureConnect' : 'connect', () => socket.setTimeout(before))
-  })
-  exchange.on('timeout', () => {
-    // The server is not silent where its answer is not read.
-    if (body !== undefined && body.readableLength > 0) exchange.setTimeout(silence?.within ?? 0)
-    else fail(new HttpTimeout(timedOut(exchange, body)))
-  })
-  exchange.once('response', (answer) => {
-    body = answer
-    body.once('end', release)
-    if (silence !== undefined && silence.within !== silence.before) exchange.setTimeout(silence.within)
-    resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
-  })
-}
-
-const timedOut = ({ socket }: Exchange, body: IncomingMessage | undefined): ExchangeEnd => {
-  if (body !== undefined) return 'BODY_TIMEOUT'
-  return socket?.connecting ? 'CONNECT_TIMEOUT' : 'ANSWER_TIMEOUT'
+  const secureAgent = () =>
+    caFile === undefined ? new HttpsAgent({ ...options, ...tls }) : new AuthoritiesAgent(caFile, { ...options, ...tls })
+  const made: { readonly agent: HttpAgent; readonly cut: (error: Error) => void }[] = []
+  const limited = (agent: HttpAgent, isSecure: boolean) => {
+    const connects = isSecure ? 'secureConnect' : 'connect'
+    const one = {
+      agent,
+      cut: limitConnecting(agent, { connects, isTunnel: isSecure && proxyUrl !== undefined, within }),
+    }
+    made.push(one)
+    return one
+  }
+  const secure = once(() => limited(secureAgent(), true))
+  const plain = once(() => limited(new HttpAgent(options), false))
+  return {
+    of: ({ protocol }: URL): HttpAgent => (protocol === 'https:' ? secure : plain)().agent,
+    destroy(error: Error): void {
+      for (const { agent, cut } of made) {
+        cut(error)
+        agent.destroy()
+      }
+    },
+  }
 }

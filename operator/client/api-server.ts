@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import type { PoolAnswer } from '#lib/http/pool.ts'
+import type { PoolAnswer } from '#lib/http/exchange.ts'
 import type { Clock } from '../model/clock.ts'
 import { AnswerTooLargeError, readText } from './bounded-text.ts'
 import { type Connections, connectionsTo } from './connections.ts'

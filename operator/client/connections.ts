@@ -24,6 +24,13 @@ export const connectionsTo = (proxyUrl: string | undefined, lookup: PoolOptions[
   if (proxyUrl !== undefined && !/^https?:/.test(proxyUrl))
     throw new KubeConfigError(`proxy-url: ${proxyUrl} is no HTTP proxy: write http://… or https://…`)
   let current: (Connections & { readonly tls: TlsMaterial }) | undefined
+  /** The current ones, and those with older credentials that have not ended. */
+  const open = new Set<Connections>()
+
+  const leave = async (former: Connections): Promise<void> => {
+    await Promise.all([former.requests.close(), former.streams.close()])
+    open.delete(former)
+  }
 
   const pool = (tls: ConnectionOptions, connections?: number): Pool =>
     openPool({ tls, lookup, proxyUrl, keepAlive: KEEP_ALIVE_MS, ...(connections !== undefined && { connections }) })
@@ -34,16 +41,15 @@ export const connectionsTo = (proxyUrl: string | undefined, lookup: PoolOptions[
       const former = current
       const shared = contextOf(tls)
       current = { tls, requests: pool(shared, REQUEST_CONNECTIONS), streams: pool(shared) }
-      if (former !== undefined)
-        detach(
-          'closing connections with older credentials',
-          Promise.all([former.requests.close(), former.streams.close()]),
-        )
+      open.add(current)
+      if (former !== undefined) detach('closing connections with older credentials', leave(former))
       return current
     },
     close(): void {
-      current?.requests.destroy()
-      current?.streams.destroy()
+      for (const { requests, streams } of open) {
+        requests.destroy()
+        streams.destroy()
+      }
     },
   }
 }

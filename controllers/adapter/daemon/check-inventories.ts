@@ -14,7 +14,7 @@ import { type HttpClient, RequestError } from '../http/client.ts'
 import type { InventoryOwner, InventoryStore } from '../inventory/inventory-store.ts'
 import { isMarkedDeleted } from '../run/phases/mode.ts'
 import type { Json, JsonObject, Retry, Task } from '../task/task.ts'
-import type { LostResource } from './inferred-deletions.ts'
+import { LOOK_REST_MS, type LostResource } from './inferred-deletions.ts'
 
 export interface CheckOptions {
   readonly task: Task
@@ -50,8 +50,6 @@ export interface LostOwner {
 
 /** How often the API is asked about all resources that have an inventory. */
 const CHECK_INTERVAL_MS = 30_000
-/** The least time between two looks: one costs a request for fifty resources. */
-const REST_MS = 2_000
 /** Ids in one request: a search has at most 4,096 characters. */
 const MAX_IDS = 50
 /** What both dialects of the API have: they refuse a field that they don't know. */
@@ -77,8 +75,8 @@ export const checkInventories = async (options: CheckOptions): Promise<void> => 
         })
       problem = error.message
     }
-    await clock.sleep(REST_MS, signal)
-    await soon.wait(CHECK_INTERVAL_MS - REST_MS, signal)
+    await clock.sleep(LOOK_REST_MS, signal)
+    await soon.wait(CHECK_INTERVAL_MS - LOOK_REST_MS, signal)
     if (!isComplete && !signal.aborted) isComplete = await readLate(options)
   }
 }

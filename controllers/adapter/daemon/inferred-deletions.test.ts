@@ -8,6 +8,7 @@ import {
   type HeldResources,
   InferredDeletions,
   type InferredDeletionsOptions,
+  LOOK_REST_MS,
   type LostResource,
   recallBegun,
   recordBegun,
@@ -21,12 +22,14 @@ const missing = (names: readonly string[]) =>
 
 const world = (before?: InferredDeletionsOptions['before']) => {
   const shown: (number | undefined)[] = []
+  const clock = manualClock()
+  const soon = new WakeSignal(clock)
   const state = { now: 0, released: undefined as string | undefined, recorded: 0, isStatusRefused: false }
   const gone = new InferredDeletions({
     released: () => state.released,
     now: () => state.now,
     onChange: (held: HeldResources | undefined) => shown.push(held?.deletions.length),
-    soon: new WakeSignal(manualClock()),
+    soon,
     record: async () => {
       if (state.isStatusRefused) throw new Error('403')
       state.recorded = gone.recent.length
@@ -34,8 +37,23 @@ const world = (before?: InferredDeletionsOptions['before']) => {
     ...(before !== undefined && { before }),
   })
   const of = (id: string) => gone.of(id, () => `uid-${id}`)
-  /** A look that takes no time. */
-  const look = (lost: readonly LostResource[], known: ReadonlySet<string>) => [...gone.look()(lost, known)]
+  /** A look that takes no time, two seconds after the last. */
+  const look = (lost: readonly LostResource[], known: ReadonlySet<string>) => {
+    state.now += LOOK_REST_MS
+    return [...gone.look()(lost, known)]
+  }
+  /** Is a look asked for before its time? */
+  const isWoken = async () => {
+    let isOver = false
+    const waited = soon.wait(1, new AbortController().signal).then(() => {
+      isOver = true
+    })
+    await Promise.resolve().then(() => undefined)
+    const isEarly = isOver
+    await clock.advance(1)
+    await waited
+    return isEarly
+  }
   /** A look that takes no time, and the next, with nothing in between. */
   const lookTwice = (lost: readonly LostResource[], known: ReadonlySet<string>) => {
     look(lost, known)
@@ -46,7 +64,7 @@ const world = (before?: InferredDeletionsOptions['before']) => {
     for (const id of names) if (await of(id).mayDelete('gone')) free.push(id)
     return free
   }
-  return { gone, of, look, lookTwice, mayDelete, shown, state }
+  return { gone, of, look, lookTwice, mayDelete, isWoken, shown, state }
 }
 
 describe('ADAPTER-75: resources that are gone without having been deleted', () => {
@@ -70,7 +88,7 @@ describe('ADAPTER-75: resources that are gone without having been deleted', () =
     const { lookTwice, mayDelete, state } = world()
     lookTwice(missing(ids(20)), new Set(ids(50)))
     expect(await mayDelete(ids(30))).toEqual(ids(20))
-    state.now = BRAKE_WINDOW_MS - 1
+    state.now = BRAKE_WINDOW_MS - 2 * LOOK_REST_MS
     // The first twenty are gone altogether; more are found missing.
     expect(lookTwice(missing(ids(2, 30)), new Set(ids(50, 30)))).toEqual([])
   })
@@ -136,6 +154,49 @@ describe('ADAPTER-140: one answer proves nothing', () => {
     look(missing(['c1']), known)
     of('c1').observe(LIVING)
     expect(await mayDelete(['c1'])).toEqual([])
+  })
+
+  test('ADAPTER-142: a look that begins where the last one ended confirms nothing: the task was restarted', async () => {
+    const { gone, look, isWoken } = world()
+    expect(look(missing(['c1']), known)).toEqual([])
+    expect(await isWoken()).toBe(true)
+    expect([...gone.look()(missing(['c1']), known)]).toEqual([])
+    expect(await isWoken()).toBe(true)
+    expect(look(missing(['c1']), known)).toEqual(['c1'])
+    expect(await isWoken()).toBe(false)
+  })
+
+  test('ADAPTER-142: an order that came with a new inventory while a look was under way is remembered', async () => {
+    const { gone, of, mayDelete } = world()
+    const end = gone.look()
+    of('c99').observe(ORDERED)
+    end([], known)
+    expect(await mayDelete(['c99'])).toEqual(['c99'])
+  })
+
+  test('ADAPTER-141: what each look finds lost and each run alive hastens no look', async () => {
+    const { of, look, isWoken } = world()
+    let early = 0
+    for (let n = 0; n < 20; n++) {
+      if (look(missing(['c1']), known).length > 0) of('c1').observe(LIVING)
+      if (await isWoken()) early += 1
+    }
+    expect(early).toBe(1)
+  })
+
+  test('ADAPTER-141: what runs find lost all the time and no look does hastens one look', async () => {
+    const { look, mayDelete, isWoken } = world()
+    let early = 0
+    for (let n = 0; n < 20; n++) {
+      expect(await mayDelete(['c1', 'c1', 'c1'])).toEqual([])
+      if (await isWoken()) early += 1
+      look([], known)
+      if (await isWoken()) early += 1
+    }
+    expect(early).toBe(1)
+    // Once both tell the same, it goes as any other.
+    await mayDelete(['c1'])
+    expect(look(missing(['c1']), known)).toEqual(['c1'])
   })
 
   test('another inventory of the same id is another one', async () => {
@@ -299,26 +360,31 @@ describe('ADAPTER-87: resources that live and are not selected any more', () => 
 test('ADAPTER-75, ADAPTER-87, ADAPTER-140: in any order of looks, runs and observations nothing goes without an order that a look has not found lost which began after it was first inferred, and no more than the limit', async () => {
   const id = fc.integer({ min: 0, max: 59 }).map((at) => `c${at}`)
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('begin' as const) }),
+    fc.record({ kind: fc.constant('begin' as const), rest: fc.constantFrom(0, LOOK_REST_MS, LOOK_REST_MS) }),
     fc.record({ kind: fc.constant('end' as const), lost: fc.uniqueArray(id, { maxLength: 60 }) }),
     fc.record({ kind: fc.constant('run' as const), id, why: fc.constantFrom('gone' as const, 'unselected' as const) }),
     fc.record({ kind: fc.constant('alive' as const), id }),
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
-      const { gone, of } = world()
+      const { gone, of, state } = world()
       const went = new Set<string>()
       let count = 0
       /** By id: at which step it was first inferred, and whether a look confirmed that. */
       const inferred = new Map<string, { readonly at: number; readonly isConfirmed: boolean }>()
       let look: { readonly end: ReturnType<typeof gone.look>; readonly at: number } | undefined
+      let lookedAt = Number.NEGATIVE_INFINITY
       for (const [at, one] of steps.entries())
-        if (one.kind === 'begin') look = { end: gone.look(), at }
-        else if (one.kind === 'end') {
+        if (one.kind === 'begin') {
+          state.now += one.rest
+          // One that begins where the last one ended confirms nothing.
+          look = { end: gone.look(), at: state.now > lookedAt ? at : -1 }
+        } else if (one.kind === 'end') {
           if (look === undefined) continue
           const { end, at: begunAt } = look
           look = undefined
           end(missing(one.lost), new Set(ids(60)))
+          lookedAt = state.now
           for (const [key, first] of inferred) if (first.at < begunAt && !one.lost.includes(key)) inferred.delete(key)
           for (const key of one.lost) {
             const first = inferred.get(key)

@@ -4,7 +4,7 @@
  * from labels: an API that was restored from yesterday gives that answer for many at once, and so does a selector with a slip of the
  * pen; these are held. One answer proves nothing: a deletion waits until a look at all resources, begun after it was first inferred,
  * has found the same, so that what is lost together is judged together. The count outlives the process. ADAPTER-75, ADAPTER-76,
- * ADAPTER-87, ADAPTER-140, RUNTIME-71.
+ * ADAPTER-87, ADAPTER-140, ADAPTER-141, ADAPTER-142, RUNTIME-71.
  */
 import { type AdapterTaskStatus, MAX_BEGUN_DELETIONS } from '#apis/hyperfleet.redhat.com/v1alpha1/task/schema.ts'
 import { type BrakeTimes, recallTime } from '#operator/model/brake-record.ts'
@@ -16,6 +16,9 @@ import {
 } from '#operator/model/deletion-brake.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { ResourceBrake } from '../run/run-context.ts'
+
+/** The least time between two looks at all resources, in milliseconds: one costs a request for fifty. */
+export const LOOK_REST_MS = 2_000
 
 /** On the AdapterTask: the lists that a person releases, separated by commas. */
 export const RELEASE_ANNOTATION = 'muster.dev/release-deletions'
@@ -84,7 +87,11 @@ export class InferredDeletions {
   #begun = new Map<string, BegunDeletion>()
   /** What the process before this one began, by uid: counted already, so it goes on and does not count anew. ADAPTER-109. */
   #recalled: ReadonlyMap<string, BegunDeletion>
+  /** Ids of which a run and a look, or two looks, were told different things: what is inferred of them hastens no look. */
+  readonly #disputed = new Set<string>()
   #held: HeldResources | undefined
+  /** When the last look ended. */
+  #lookedAt = Number.NEGATIVE_INFINITY
   /** Resources with an inventory. */
   #total = 0
 
@@ -130,8 +137,18 @@ export class InferredDeletions {
    * @returns what takes its end: what is lost, of what is known, and gives the ids of those whose objects may go
    */
   look(): (lost: readonly LostResource[], known: ReadonlySet<string>) => ReadonlySet<string> {
-    const before = new Map(this.#inferred)
-    return (lost, known) => this.#review(lost, known, before)
+    // After a restart of the task one may begin where the last one ended: both may have been told the same wrong thing.
+    const isTooSoon = this.#options.now() - this.#lookedAt < LOOK_REST_MS / 2
+    const before = new Map(isTooSoon ? [] : this.#inferred)
+    const declared = new Set(this.#declared)
+    return (lost, known) => {
+      // One that got its inventory and its order since the look began is not known to it.
+      for (const id of declared) if (!known.has(id)) this.#declared.delete(id)
+      this.#review(lost, known, before)
+      this.#lookedAt = this.#options.now()
+      const free = (id: string) => this.#isDecided(id) || this.#free.has(id)
+      return new Set(lost.map(({ key }) => key).filter(free))
+    }
   }
 
   /**
@@ -139,12 +156,7 @@ export class InferredDeletions {
    * @param known ids of all with an inventory
    * @param before what was inferred when the look began
    */
-  #review(
-    lost: readonly LostResource[],
-    known: ReadonlySet<string>,
-    before: ReadonlyMap<string, LostResource>,
-  ): ReadonlySet<string> {
-    for (const id of this.#declared) if (!known.has(id)) this.#declared.delete(id)
+  #review(lost: readonly LostResource[], known: ReadonlySet<string>, before: ReadonlyMap<string, LostResource>): void {
     const ids = new Set(lost.map(({ key }) => key))
     for (const one of lost) this.#continue(one)
     this.#recalled = new Map()
@@ -162,8 +174,15 @@ export class InferredDeletions {
         .filter(isConfirmed)
         .map(({ key, revision }) => [key, revision]),
     )
-    if (this.#held === undefined && this.#inferred.size > this.#free.size) this.#options.soon.wake()
-    return new Set([...ids].filter((id) => this.#isDecided(id) || this.#free.has(id)))
+    this.#dispute(ids, known, before)
+    const isOpen = (id: string) => !this.#free.has(id) && !this.#disputed.has(id)
+    if (this.#held === undefined && [...this.#inferred.keys()].some(isOpen)) this.#options.soon.wake()
+  }
+
+  /** Remembers those of which this look was told something else than what was inferred, until both tell the same. */
+  #dispute(lost: ReadonlySet<string>, known: ReadonlySet<string>, before: ReadonlyMap<string, LostResource>): void {
+    for (const id of this.#disputed) if (lost.has(id) === before.has(id)) this.#disputed.delete(id)
+    for (const id of before.keys()) if (known.has(id) && !lost.has(id)) this.#disputed.add(id)
   }
 
   #isDecided(id: string): boolean {
@@ -179,6 +198,7 @@ export class InferredDeletions {
     if (isDeleting) this.#declared.add(id)
     else this.#declared.delete(id)
     if (!isDeleting && !isSelected) return
+    if (this.#inferred.has(id)) this.#disputed.add(id)
     this.#inferred.delete(id)
     this.#begun.delete(id)
     this.#free.delete(id)
@@ -188,7 +208,7 @@ export class InferredDeletions {
     const { key, revision } = deletion
     this.#continue(deletion)
     if (this.#isDecided(key)) return true
-    if (this.#inferred.get(key)?.revision !== revision) this.#options.soon.wake()
+    if (this.#inferred.get(key)?.revision !== revision && !this.#disputed.has(key)) this.#options.soon.wake()
     this.#inferred.set(key, deletion)
     if (this.#free.get(key) !== revision) return false
     const at = this.#options.now()

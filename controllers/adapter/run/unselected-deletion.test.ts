@@ -52,7 +52,10 @@ test('ADAPTER-87: what is held is neither deleted nor let go; a deletion that th
   world.selected = false
   world.isHeld = true
   world.reports()
-  expect((await world.run()).trace).toMatchObject({ status: 'skipped', skipReason: expect.stringContaining('is held') })
+  expect((await world.run()).trace).toMatchObject({
+    status: 'skipped',
+    skipReason: expect.stringContaining('stays until two looks'),
+  })
   expect([world.reports(), world.recorded()]).toEqual([[], ['a a-c1']])
   world.resource = DELETED
   await world.run()

@@ -309,6 +309,17 @@ describe('ADAPTER-57: everything that is wrong is reported at once, with its pla
     `)
   })
 
+  test('ADAPTER-54: a call of the API with a header by which another site would get it and its token, or two readers two requests', () => {
+    const headers = ['Host', 'transfer-encoding', 'Content-Length', 'X-Other'].map((name) => ({ name, value: '1' }))
+    expect(
+      problems({ preconditions: [{ name: 'p', api_call: { method: 'POST', url: '/x', headers } }] }),
+    ).toMatchInlineSnapshot(`
+        "preconditions[0].api_call.headers[0].name: Host is written by the sender: leave it out
+        preconditions[0].api_call.headers[1].name: transfer-encoding is written by the sender: leave it out
+        preconditions[0].api_call.headers[2].name: Content-Length is written by the sender: leave it out"
+      `)
+  })
+
   test('a resource of an HTTP service with what only Kubernetes knows, or with a header of the sender', () => {
     const http = { url: 'https://inventory.example.com/x', headers: [{ name: 'Host', value: 'other' }] }
     expect(
@@ -323,10 +334,10 @@ describe('ADAPTER-57: everything that is wrong is reported at once, with its pla
         ],
       }),
     ).toMatchInlineSnapshot(`
-      "resources[0].discovery: is for Kubernetes, and here the url says where it is: leave it out
+      "resources[0].transport.http.headers[0].name: Host is written by the sender: leave it out
+      resources[0].discovery: is for Kubernetes, and here the url says where it is: leave it out
       resources[0].recreate_on_change: goes by the generation on an object, which an HTTP service does not keep: leave it out
-      resources[0].delete_options.propagation_policy: says what Kubernetes does with dependants, and an HTTP service knows no such thing: leave it out
-      resources[0].transport.http.headers[0].name: Host is written by the sender: leave it out"
+      resources[0].delete_options.propagation_policy: says what Kubernetes does with dependants, and an HTTP service knows no such thing: leave it out"
     `)
   })
 })

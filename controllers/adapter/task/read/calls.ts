@@ -22,8 +22,26 @@ export const readCall = (cursor: FieldCursor, raw: RawApiCall): ApiCall => ({
   },
 })
 
+/** Headers that say how a request is sent, and to which of the sites at an address; the sender writes them. ADAPTER-54. */
+const RESERVED_HEADERS = [
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'te',
+  'keep-alive',
+  'upgrade',
+  'expect',
+]
+
 export const readHeaders = (cursor: FieldCursor, raw: RawApiCall['headers'] = []): readonly Header[] =>
-  raw.map(({ name, value }, at) => ({ name, value: cursor.item(at).at('value').template(value) }))
+  raw.map(({ name, value }, at) => {
+    const header = cursor.item(at)
+    if (RESERVED_HEADERS.includes(name.toLowerCase()))
+      header.at('name').problem(`${name} is written by the sender: leave it out`)
+    return { name, value: header.at('value').template(value) }
+  })
 
 export const readLog = (cursor: FieldCursor, raw: RawLog | undefined): LogLine | undefined =>
   raw === undefined

@@ -4,9 +4,6 @@ import type { RawResource } from '../raw-task.ts'
 import type { Task } from '../task.ts'
 import type { ProblemList } from '../task-problems.ts'
 
-/** Headers that say how a request is sent; the sender writes them. */
-const RESERVED_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect']
-
 /** @param targets undefined: nothing is sent anywhere, so where to is not judged */
 export const checkHttpResources = (
   { resources }: Pick<Task, 'resources'>,
@@ -19,9 +16,6 @@ export const checkHttpResources = (
     if (transport.kind !== 'http' || written === undefined) continue
     const path = `resources[${at}]`
     for (const [field, why] of kubernetesOnlyFields(written)) problems.add(`${path}.${field}`, `${why}: leave it out`)
-    for (const [index, { name }] of transport.headers.entries())
-      if (RESERVED_HEADERS.includes(name.toLowerCase()))
-        problems.add(`${path}.transport.http.headers[${index}].name`, `${name} is written by the sender: leave it out`)
     if (targets === undefined) continue
     if (targets.isEmpty)
       problems.add(
