@@ -18,7 +18,7 @@ export interface Stage extends AsyncDisposable {
   readonly server: ApiServer
   /** The folder for logs, removed at the end. */
   readonly folder: string
-  /** Creates a CustomResourceDefinition; resolves when its kind is served. */
+  /** Creates a CustomResourceDefinition, unless it is there; resolves when its kind is served. */
   install(crd: object, resource: Resource): Promise<void>
   /** A load generator on a namespace of its own. */
   load(): Promise<Load>
@@ -36,7 +36,9 @@ export const openStage = async (say: Say, parts: readonly Part[] = ['etcd', 'kub
   const plane = await startLocalControlPlane({ binaries, folder, guarded: true, parts })
   const server = connect(plane.kubeconfig, 4)
   const install = async (crd: object, resource: Resource): Promise<void> => {
-    await server.request('POST', CRD_PATH, crd)
+    await server.request('POST', CRD_PATH, crd).catch((error: unknown) => {
+      if (!(error instanceof StatusError && error.status === 409)) throw error
+    })
     await untilServed(server, resource)
   }
   await install(gadgetCrd, Gadget)

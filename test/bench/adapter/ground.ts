@@ -10,7 +10,7 @@ import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelcon
 import { freePort } from '#hack/process/ports.ts'
 import { apiVersionOf, type KubeObject, pathOf } from '#operator/model/resource.ts'
 import { moment } from '../load/moment.ts'
-import { type MusterProcess, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startMuster } from '../program.ts'
 import { installKind } from '../sentinel/config.ts'
 import { startApi, startSentinel } from '../sentinel/processes.ts'
 import type { Stage } from '../stage.ts'
@@ -38,7 +38,8 @@ export interface Ground extends AsyncDisposable {
   requests(): Promise<number>
 }
 
-export const openGround = async (stage: Stage): Promise<Ground> => {
+/** @param options of the adapters' process */
+export const openGround = async (stage: Stage, options: Pick<Start, 'prefix'> = {}): Promise<Ground> => {
   await using stack = new AsyncDisposableStack()
   const api = stack.use(await startApi(stage))
   for (const [plural, kind] of KINDS) {
@@ -48,7 +49,7 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
   await installKind(stage)
   await grantEverything(stage)
   const metrics = await freePort()
-  const adapter = stack.use(await startAdapter(stage, metrics, api.url))
+  const adapter = stack.use(await startAdapter(stage, metrics, api.url, options))
   for (const shape of SHAPES) {
     await stage.server.request('POST', pathOf(AdapterTask, { namespace: NAMESPACE }), taskOf(shape, api.url))
     await untilReady(stage, shape)
@@ -64,7 +65,7 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
         metadata: { name: 'bench' },
         spec: { resourceType: 'clusters', hyperfleetAPI: { url: api.url } },
       })
-      all.use(await startSentinel(stage, api.url))
+      all.use(await startSentinel(stage, { api: api.url }))
     },
     runs: () => sumOf(metrics, 'hyperfleet_adapter_events_processed_total'),
     requests: () => sumOf(metrics, 'rest_client_requests_total'),
@@ -79,7 +80,12 @@ const sumOf = async (port: number, name: string): Promise<number> => {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-const startAdapter = async (stage: Stage, metrics: number, apiUrl: string): Promise<MusterProcess> => {
+const startAdapter = async (
+  stage: Stage,
+  metrics: number,
+  apiUrl: string,
+  options: Pick<Start, 'prefix'>,
+): Promise<MusterProcess> => {
   const probe = await freePort()
   return startMuster({
     args: [
@@ -95,6 +101,7 @@ const startAdapter = async (stage: Stage, metrics: number, apiUrl: string): Prom
     folder: stage.folder,
     deployedAs: 'adapter',
     env: { KUBECONFIG: stage.kubeconfig },
+    ...options,
   })
 }
 

@@ -40,10 +40,10 @@ export const onPostgres = async (
   return { server, load, vacuum, databaseUrl: postgres.url, client, [Symbol.asyncDispose]: leave(stack.move()) }
 }
 
-/** The embedded database: its work is the API's. */
-export const onSqlite = async (): Promise<Ground> => {
+/** The embedded database: its work is the API's. @param options of the API's process */
+export const onSqlite = async (options: ProcessOptions = {}): Promise<Ground> => {
   await using stack = new AsyncDisposableStack()
-  const server = stack.use(await startApiProcess(await temporaryFolder('bench-api')))
+  const server = stack.use(await startApiProcess(await temporaryFolder('bench-api'), undefined, options))
   const load = openLoad(server.url, { api: () => server.usage().cpuMs })
   stack.defer(() => load.close())
   return { server, load, vacuum: async () => {}, [Symbol.asyncDispose]: leave(stack.move()) }

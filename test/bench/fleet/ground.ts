@@ -10,7 +10,7 @@ import { freePort } from '#hack/process/ports.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import { startNats } from '#test/harness/servers.ts'
 import type { Say } from '../definition.ts'
-import { type MusterProcess, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startMuster } from '../program.ts'
 import { openStage, type Stage } from '../stage.ts'
 import { type Devices, openDevices } from './devices.ts'
 
@@ -30,7 +30,14 @@ export interface Operator extends AsyncDisposable {
   metric(line: string): Promise<number>
 }
 
-const startOperator = async (stage: Stage, natsUrl: string, env: NodeJS.ProcessEnv): Promise<Operator> => {
+/** Beside what its Deployment says. */
+type OperatorOptions = Pick<Start, 'env' | 'prefix'>
+
+const startOperator = async (
+  stage: Stage,
+  natsUrl: string,
+  { env, ...options }: OperatorOptions,
+): Promise<Operator> => {
   const [metrics, probe] = [await freePort(), await freePort()]
   const read = async (): Promise<readonly string[]> => {
     const { body } = await request(`http://127.0.0.1:${metrics}/metrics`)
@@ -51,6 +58,7 @@ const startOperator = async (stage: Stage, natsUrl: string, env: NodeJS.ProcessE
     folder: stage.folder,
     env: { KUBECONFIG: stage.kubeconfig, MUSTER_NAMESPACE: '', ...env },
     deployedAs: 'fleet',
+    ...options,
   })
   return {
     process,
@@ -77,25 +85,33 @@ export interface FleetSize {
   readonly deployments: number
 }
 
-/** @param env of the operator, beside what its Deployment says */
-export const openFleet = async (
+/** @param options of the operator */
+export const openFleet = async (size: FleetSize, say: Say, options: OperatorOptions = {}): Promise<FleetGround> => {
+  await using stack = new AsyncDisposableStack()
+  const ground = stack.use(await fleetOn(stack.use(await openStage(say)), size, say, options))
+  const all = stack.move()
+  return { ...ground, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+/** A fleet on an API server that may have other work. @param options of the operator */
+export const fleetOn = async (
+  stage: Stage,
   { devices: count, deployments }: FleetSize,
   say: Say,
-  env: NodeJS.ProcessEnv = {},
+  options: OperatorOptions = {},
 ): Promise<FleetGround> => {
   await using stack = new AsyncDisposableStack()
-  const stage = stack.use(await openStage(say))
   const nats = stack.use(await startNats())
   await install(stage, 'deployments', Deployment)
   await install(stage, 'devices', Device)
   // It makes the buckets.
-  const first = await startOperator(stage, nats.url, env)
+  const first = await startOperator(stage, nats.url, options)
   const devices = stack.use(await openDevices(stage, nats.url, count, deployments))
   await first[Symbol.asyncDispose]()
   const own = stack.move()
   return {
     devices,
-    operate: () => startOperator(stage, nats.url, env),
+    operate: () => startOperator(stage, nats.url, options),
     settle: async (operator) => {
       say(`${count} devices enter`)
       await devices.declare()

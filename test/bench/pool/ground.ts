@@ -7,10 +7,14 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { type MusterProcess, startMuster } from '../program.ts'
+import { apiVersionOf, type ObjectMeta, pathOf } from '#operator/model/resource.ts'
+import { aCluster, aPool } from '#test/worlds/clusterpool/builders.ts'
+import { inParallel, upTo } from '../in-parallel.ts'
+import { type MusterProcess, type Start, startMuster } from '../program.ts'
 import type { Stage } from '../stage.ts'
 
 const CRDS = join(import.meta.dirname, '../../../manifests/crds')
+const IN_FLIGHT = 16
 const KINDS = [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization]
 
 export const installKinds = async (stage: Stage): Promise<void> => {
@@ -21,7 +25,7 @@ export const installKinds = async (stage: Stage): Promise<void> => {
 }
 
 /** A manager of pools and claims, for all namespaces. */
-export const startPools = async (stage: Stage): Promise<MusterProcess> => {
+export const startPools = async (stage: Stage, options: Pick<Start, 'prefix'> = {}): Promise<MusterProcess> => {
   const probe = await freePort()
   return startMuster({
     args: [
@@ -36,5 +40,31 @@ export const startPools = async (stage: Stage): Promise<MusterProcess> => {
     folder: stage.folder,
     deployedAs: 'clusterpool',
     env: { KUBECONFIG: stage.kubeconfig },
+    ...options,
   })
+}
+
+/** ClusterDeployments of a pool that is not there: pools and claims do nothing about them. */
+export const createCrowd = (stage: Stage, count: number): Promise<void> =>
+  createDeployments(stage, count, aCluster('any', { pool: aPool({ name: 'none' }), customization: 'any' }))
+
+/** ClusterDeployments of no pool, as people make them: each is to be registered. */
+export const createAlone = (stage: Stage, count: number): Promise<void> => {
+  const { clusterPoolRef: _, installed: __, ...spec } = aCluster('any', {}).spec
+  return createDeployments(stage, count, { metadata: {}, spec })
+}
+
+const createDeployments = async (
+  { server }: Stage,
+  count: number,
+  { metadata, spec }: { readonly metadata: Partial<ObjectMeta>; readonly spec: object },
+): Promise<void> => {
+  await inParallel(upTo(count), IN_FLIGHT, (index) =>
+    server.request('POST', pathOf(ClusterDeployment, { namespace: 'default' }), {
+      apiVersion: apiVersionOf(ClusterDeployment),
+      kind: ClusterDeployment.kind,
+      metadata: { name: `crowd-${index}`, annotations: metadata.annotations, finalizers: metadata.finalizers },
+      spec: { ...spec, clusterName: `crowd-${index}` },
+    }),
+  )
 }

@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
-import { aCluster, aPool } from '#test/worlds/clusterpool/builders.ts'
 import type { Bench } from '../definition.ts'
-import { inParallel, upTo } from '../in-parallel.ts'
 import type { Figure } from '../report/row.ts'
-import { openStage, type Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
 import { fill } from './fill.ts'
-import { installKinds, startPools } from './ground.ts'
+import { createCrowd, installKinds, startPools } from './ground.ts'
 import { steady } from './steady.ts'
 
 const FILLED = 200
 const CACHED = 10_000
-const IN_FLIGHT = 16
 const CACHED_MIB = 200
 
 /** The Go peer is in no registry: anchors, hive-clusterpool 0.9, its own code on its fake client, on another machine. */
@@ -49,7 +44,7 @@ export const pool: Bench = {
     say(`two managers fill ${FILLED}`)
     const filling = await fill(stage, FILLED)
     say(`creating ${CACHED} ClusterDeployments`)
-    await crowd(stage)
+    await createCrowd(stage, CACHED)
     await using manager = await startPools(stage)
     // What the reading left behind may still grow the heap a little.
     await sleep(5_000)
@@ -75,18 +70,4 @@ export const pool: Bench = {
       { name: `${CACHED} ClusterDeployments: peak RSS`, unit: 'MiB', value: peakRssMiB },
     ]
   },
-}
-
-/** Of a pool that is not there: nothing is done about them. */
-const crowd = async ({ server }: Stage): Promise<void> => {
-  const none = aPool({ name: 'none' })
-  const { spec, metadata } = aCluster('any', { pool: none, customization: 'any' })
-  await inParallel(upTo(CACHED), IN_FLIGHT, (index) =>
-    server.request('POST', pathOf(ClusterDeployment, { namespace: 'default' }), {
-      apiVersion: apiVersionOf(ClusterDeployment),
-      kind: ClusterDeployment.kind,
-      metadata: { name: `crowd-${index}`, annotations: metadata.annotations, finalizers: metadata.finalizers },
-      spec: { ...spec, clusterName: `crowd-${index}` },
-    }),
-  )
 }

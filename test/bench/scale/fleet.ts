@@ -60,7 +60,7 @@ interface Start {
 }
 
 const coldStart = async (size: FleetSize, { say }: BenchContext): Promise<Start> => {
-  await using ground = await openFleet(size, say, HEAP)
+  await using ground = await openFleet(size, say, { env: HEAP })
   const first = await ground.operate()
   await ground.settle(first)
   await first[Symbol.asyncDispose]()

@@ -32,7 +32,9 @@ const sharded = async ({ say, sized }: BenchContext, shards: number): Promise<re
   const names = upTo(shards).map((index) => `shard-${index}`)
   for (const [index, name] of names.entries()) await createShard(stage, api.url, { name, autoShard: { shards, index } })
   await using stack = new AsyncDisposableStack()
-  const sentinels = await Promise.all(names.map(async (name) => stack.use(await startSentinel(stage, api.url, name))))
+  const sentinels = await Promise.all(
+    names.map(async (name) => stack.use(await startSentinel(stage, { api: api.url, config: name }))),
+  )
   const before = sentinels.map((sentinel) => sentinel.usage().cpuMs)
   const apiBefore = api.usage().cpuMs
   const resources = sized(RESOURCES)

@@ -47,7 +47,7 @@ export const sentinelPolling: Bench = {
 const polled = async (stage: Stage, peer: PeerDialect, search: boolean): Promise<readonly Figure[]> => {
   const ids = upTo(RESOURCES).map((index) => create(peer, `c-${index}`))
   await createConfig(stage, peer.url)
-  await using sentinel = await startSentinel(stage, peer.url)
+  await using sentinel = await startSentinel(stage, { api: peer.url })
   await untilPulsed(stage, RESOURCES)
   await sleep(2 * POLL_INTERVAL_MS)
   const before = sentinel.usage()

@@ -1,16 +1,20 @@
 /** What the Sentinel's benches start: `muster api` and `muster manager --controllers=sentinel`. */
 import { freePort } from '#hack/process/ports.ts'
-import { type MusterProcess, startApiProcess, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startApiProcess, startMuster } from '../program.ts'
 import type { Stage } from '../stage.ts'
 
 /** The HyperFleet API on an empty embedded database. */
 export const startApi = (stage: Stage): Promise<MusterProcess> => startApiProcess(stage.folder)
 
-/**
- * A manager that runs the Sentinel alone, for all namespaces.
- * @param api the URL that its SentinelConfigs name @param config the name of its SentinelConfig; all when undefined
- */
-export const startSentinel = async (stage: Stage, api?: string, config?: string): Promise<MusterProcess> => {
+interface Sentinel extends Pick<Start, 'prefix'> {
+  /** The URL that its SentinelConfigs name. */
+  readonly api?: string
+  /** The name of its SentinelConfig; all when undefined. */
+  readonly config?: string
+}
+
+/** A manager that runs the Sentinel alone, for all namespaces. */
+export const startSentinel = async (stage: Stage, { api, config, prefix }: Sentinel = {}): Promise<MusterProcess> => {
   const probe = await freePort()
   const args = [
     'manager',
@@ -28,5 +32,6 @@ export const startSentinel = async (stage: Stage, api?: string, config?: string)
     folder: stage.folder,
     deployedAs: 'sentinel',
     env: { KUBECONFIG: stage.kubeconfig },
+    ...(prefix !== undefined && { prefix }),
   })
 }

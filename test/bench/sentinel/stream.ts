@@ -24,7 +24,7 @@ export const sentinelStream: Bench = {
     say(`creating ${QUIET} clusters`)
     await clusters.create(QUIET)
     await createConfig(stage, api.url)
-    await using sentinel = await startSentinel(stage, api.url)
+    await using sentinel = await startSentinel(stage, { api: api.url })
     say('waiting until each is pulsed once')
     await untilPulsed(stage, QUIET)
     await sleep(QUIET_MS)
