@@ -8,7 +8,7 @@ const COMPILERS: readonly Compiler[] = ['sparkplug', 'maglev', 'opt']
 /** CPU is looked at so often, in milliseconds. */
 const LOOK_MS = 200
 
-export interface StartEnds {
+interface StartEnds {
   /** When the process has used so much CPU: a slow or busy machine takes longer for the same start (RUNTIME-85). Milliseconds. */
   readonly cpu: number
   /** After so long in any case. Milliseconds. */
@@ -22,7 +22,10 @@ const START: StartEnds = { cpu: 1_000, atMost: 10_000 }
  * again, and the compilers keep 10 MB of a process that then waits. To be called before the rest is loaded.
  * @param after the compilers that are used from then on
  */
-export const optimiseAfterStart = (after: readonly Compiler[] = COMPILERS, { cpu, atMost }: StartEnds = START): void => {
+export const optimiseAfterStart = (
+  after: readonly Compiler[] = COMPILERS,
+  { cpu, atMost }: StartEnds = START,
+): void => {
   for (const compiler of COMPILERS) setFlagsFromString(`--no-${compiler}`)
   let waited = 0
   const look = (): void => {
