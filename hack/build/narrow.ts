@@ -25,6 +25,11 @@ const NARROWINGS: readonly Narrowing[] = [
     instead: 'typebox.ts',
   },
   { specifiers: ['prom-client'], instead: 'prom-client.mjs' },
+  {
+    specifiers: ['perf_hooks'],
+    importer: '/prom-client/lib/metrics/eventLoopLag.js',
+    instead: 'no-event-loop-sampler.cjs',
+  },
   { specifiers: ['thread-stream'], importer: '/pino/lib/transport.js', instead: 'thread-stream.ts' },
   { specifiers: ['node:http2'], importer: '/fastify/lib/server.js', instead: 'fastify-http2.ts' },
   {

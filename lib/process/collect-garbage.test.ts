@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInThisContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
 import { collectAfterStart, collectGarbage } from './collect-garbage.ts'
 
@@ -37,4 +39,18 @@ test('RUNTIME-81 what a start leaves is collected once, some time after it', () 
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('RUNTIME-84 bytecode goes, and what runs again is compiled again', () => {
+  setFlagsFromString('--allow-natives-syntax')
+  const statusOf = runInThisContext('(of) => %GetOptimizationStatus(of)') as (of: unknown) => number
+  /** V8's kIsLazy: there is no code of it. */
+  const isCompiled = (of: unknown): boolean => (statusOf(of) & (1 << 18)) === 0
+  const double = runInThisContext('(n) => 2 * n') as (n: number) => number
+  expect(double(21)).toBe(42)
+  expect(isCompiled(double)).toBe(true)
+  collectGarbage()
+  expect(isCompiled(double)).toBe(false)
+  expect(double(21)).toBe(42)
+  expect(isCompiled(double)).toBe(true)
 })

@@ -25,21 +25,46 @@ const optimised = (limit: number): 'not' | 'by Maglev' | 'by TurboFan' => {
   return 'not'
 }
 
-test('RUNTIME-82 V8 optimises nothing until the start is over, and then as ever', () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+const NEVER = Number.POSITIVE_INFINITY
+
+const withoutTimers = (run: () => void): void => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
+    run()
+  } finally {
+    setFlagsFromString('--maglev')
+    vi.useRealTimers()
+  }
+}
+
+test('RUNTIME-82 V8 optimises nothing until the start is over, and then as ever', () => {
+  withoutTimers(() => {
     expect(optimised(20_000)).not.toBe('not')
-    optimiseAfterStart(3000)
+    optimiseAfterStart(undefined, { cpu: NEVER, atMost: 3000 })
     expect(optimised(500)).toBe('not')
     vi.advanceTimersByTime(2999)
     expect(optimised(500)).toBe('not')
     vi.advanceTimersByTime(1)
     expect(optimised(20_000)).not.toBe('not')
-    optimiseAfterStart(1000, ['sparkplug', 'opt'])
+    expect(vi.getTimerCount()).toBe(0)
+    optimiseAfterStart(['sparkplug', 'opt'], { cpu: NEVER, atMost: 1000 })
     vi.advanceTimersByTime(1000)
     expect(optimised(20_000)).toBe('by TurboFan')
-  } finally {
-    setFlagsFromString('--maglev')
-    vi.useRealTimers()
+  })
+})
+
+test('RUNTIME-85 a start is over when it has used its CPU, however long that takes', () => {
+  const used = (): number => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
   }
+  withoutTimers(() => {
+    const cpu = used() + 500
+    optimiseAfterStart(undefined, { cpu, atMost: NEVER })
+    vi.advanceTimersByTime(60_000)
+    expect(optimised(50)).toBe('not')
+    while (used() < cpu) expect(optimised(50)).toBe('not')
+    vi.advanceTimersByTime(200)
+    expect(optimised(20_000)).not.toBe('not')
+  })
 })

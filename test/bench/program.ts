@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { bundle } from '#hack/build/bundle.ts'
 import { type Child, startChild, untilReady } from '#hack/process/child.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { type DeployedProgram, deployedMemory } from './deployed.ts'
 import { moment } from './load/moment.ts'
 import { type Usage, usageOf } from './measure/process.ts'
+import { shortFolder } from './short-folder.ts'
 
 export interface MusterProcess extends AsyncDisposable {
   readonly url: string
@@ -38,9 +38,9 @@ let bundled: Promise<string> | undefined
 
 /** The bundle's entry; made once a run. */
 const program = (): Promise<string> => {
-  bundled ??= temporaryFolder('bench-dist').then(async (folder) => {
-    await bundle(join(folder, 'dist'))
-    return join(folder, 'dist', 'muster.mjs')
+  bundled ??= shortFolder().then(async (folder) => {
+    await bundle(folder)
+    return join(folder, 'muster.mjs')
   })
   return bundled
 }

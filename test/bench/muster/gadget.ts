@@ -8,6 +8,7 @@
 import {
   type AnyController,
   type Context,
+  collectAfterStart,
   controller,
   defineResource,
   type KubeObject,
@@ -100,5 +101,7 @@ const running = operator({ controllers: [declare()], log: quiet })
 process.on('SIGTERM', () => void running.stop())
 const stopped = running.start()
 await running.ready
+// As a manager does, so long after.
+collectAfterStart(3000)
 console.log('synced')
 await stopped
