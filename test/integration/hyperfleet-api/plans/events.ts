@@ -45,7 +45,7 @@ const queue = async (world: World): Promise<void> => {
   await ask('POST', `${dead}/dead-letter`, 204)
 }
 
-const buried = async (world: World): Promise<void> => {
+const giveUp = async (world: World): Promise<void> => {
   await world.ask('PUT', '/events/consumers/once', 201, {
     resourceType: 'clusters',
     labels: 'region=region-7',
@@ -163,7 +163,7 @@ const forget = async ({ database }: World): Promise<void> => {
 
 export const events: readonly Step[] = [
   { what: 'events are posted, claimed and finished', run: queue, times: 4 },
-  { what: 'a group is made, changed, buries, replays and goes', run: buried, times: 4 },
+  { what: 'a group is made, changed, gives up, replays and goes', run: giveUp, times: 4 },
   {
     what: 'a deletion waits for a group',
     growth: { with: 'what waits in a group: the place of an event is counted', rows: HAVE.waiting + 100 },
