@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 /** A part of a plan as PostgreSQL tells it after it was executed. */
-export interface PlanNode {
+interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
@@ -21,7 +21,7 @@ export interface ExecutedStatement {
   readonly plan: PlanNode
 }
 
-export interface HeardPlans {
+interface HeardPlans {
   /** What was executed since the last call. */
   take(): readonly ExecutedStatement[]
   stop(): void

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-export interface HeardTexts {
+interface HeardTexts {
   /** What was prepared since the last call. */
   take(): readonly string[]
   /** The plan of a statement, on the database that was opened last. */

@@ -1,7 +1,7 @@
 import { type Debugger, type Profiler, Session } from 'node:inspector/promises'
 
 /** Where the source of the API writes statements, and which of these places were executed. */
-export interface Places {
+interface Places {
   /** Those that were not executed since the beginning, `<file>: <line of the source>`. */
   stop(): Promise<readonly string[]>
 }
