@@ -22,9 +22,9 @@ export interface Filter {
   readonly search?: Search
 }
 
-/** The filter as a WHERE clause on `resources`. */
-export const compileFilter = (dialect: DialectName, filter: Filter): Clause => {
-  const { scope, parts } = compileNarrowing(dialect, filter)
+/** The filter as a WHERE clause on `resources`. @param isOfFew of a few rows that are named by their ids beside it */
+export const compileFilter = (dialect: DialectName, filter: Filter, isOfFew = false): Clause => {
+  const { scope, parts } = compileNarrowing(dialect, filter, isOfFew)
   return allOf([isOfKind(sql.ref('resources.kind'), filter.kind), ...parts.map((part) => toClause(scope, part))])
 }
 
@@ -83,9 +83,11 @@ export const countLooks = (dialect: DialectName, filter: Filter): number =>
 const compileNarrowing = (
   dialect: DialectName,
   { kind, ownerId, reference, tenancy, labels = [], search }: Filter,
+  isOfFew = false,
 ): { readonly scope: QueryScope; readonly parts: QueryPart[] } => {
   const normal = search === undefined ? undefined : normalizeSearch(search)
-  const scope = { dialect, kind, lookups: labels.length + (normal === undefined ? 0 : countLookups(normal)) }
+  const lookups = labels.length + (normal === undefined ? 0 : countLookups(normal))
+  const scope = { dialect, kind, lookups, isOfFew }
   const clauses = [
     ...(ownerId === undefined ? [] : [sql`resources.owner_id = ${ownerId}`]),
     ...(reference === undefined ? [] : [referenceClause(reference)]),

@@ -154,7 +154,7 @@ export const readDocuments = async (
   const found = await execute<{ id: string; bytes: number | string; document: string | null }>(
     source,
     sql`select id, octet_length(document) as bytes, case when octet_length(document) <= ${limit} then document end as document
-      from resources where ${allOf([isOne, compileFilter(dialect, filter)])}`,
+      from resources where ${allOf([isOne, compileFilter(dialect, filter, true)])}`,
   )
   return new Map(found.map(({ id, bytes, document }) => [id, document ?? Number(bytes)]))
 }

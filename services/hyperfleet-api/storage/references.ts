@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Target } from '../model/reference.ts'
 import type { ObjectReference, Resource } from '../model/resource.ts'
@@ -29,16 +30,22 @@ export const lockTargets = async (
  * A resource that names this one, outside of the family that is being deleted with it. Whatever is being deleted names
  * nothing any more, so what is found is living.
  */
-export const findReferrer = async (
+export const findReferrer = (
   reader: Reader,
   { id }: Resource,
   family: Resource,
 ): Promise<(ObjectReference & { readonly name: string }) | undefined> => {
-  const rows = await reader
-    .selectFrom('resource_references')
-    .innerJoin('resources', 'resources.id', 'resource_references.source_id')
-    .select(['resources.id', 'resources.kind', 'resources.href', 'resources.name'])
-    .where('resource_references.target_id', '=', id)
-    .execute()
-  return rows.find(({ href }) => href !== family.href && !href.startsWith(`${family.href}/`))
+  const below = `${family.href}/`
+  return (
+    reader
+      .selectFrom('resource_references')
+      .innerJoin('resources', 'resources.id', 'resource_references.source_id')
+      .select(['resources.id', 'resources.kind', 'resources.href', 'resources.name'])
+      .where('resource_references.target_id', '=', id)
+      .where('resources.href', '!=', family.href)
+      .where(sql<string>`substr(resources.href, 1, ${below.length})`, '!=', below)
+      // There may be thousands, and one is enough to refuse.
+      .limit(1)
+      .executeTakeFirst()
+  )
 }

@@ -13,6 +13,8 @@ export interface QueryScope {
   readonly kind: Kinds
   /** How many looks the whole query has. */
   readonly lookups: number
+  /** The resources are few, and named by their ids: each is looked up by itself. */
+  readonly isOfFew?: boolean
 }
 
 /**
@@ -34,15 +36,22 @@ export interface Lookup {
 
 /**
  * Resources that have a row that fits. `in (select …)` and not a correlated `exists`: both databases can then start
- * from the side table's index.
+ * from the side table's index. Of few resources that would read all that fits for each portion of a list (API-192).
  */
 export const withRow = (scope: QueryScope, look: Lookup, id = sql.ref('resources.id')): Clause =>
-  sql`${id} in (
+  scope.isOfFew === true
+    ? sql`exists (select 1 from ${matchingRows(scope, look)} and resource_id = ${id} ${eachByItself(scope)})`
+    : sql`${id} in (
     select resource_id from ${matchingRows(scope, look)} ${optimizerFence(scope)})`
 
-/** Resources that have none. By the resource, because that is most often nearly everything. */
-export const withoutRow = (scope: QueryScope, { table, row }: Lookup): Clause =>
-  sql`not exists (select 1 from ${sql.ref(table)} where resource_id = resources.id and ${row} ${optimizerFence(scope)})`
+/** Resources that have none. By the resource, because that is most often nearly everything; by the kind, which leads to the few that have one. */
+export const withoutRow = (scope: QueryScope, look: Lookup): Clause =>
+  sql`not exists (select 1 from ${matchingRows(scope, look)} and resource_id = resources.id ${
+    scope.isOfFew === true ? eachByItself(scope) : optimizerFence(scope)
+  })`
+
+/** Else PostgreSQL makes a join of it, which may begin at the other end. */
+const eachByItself = ({ dialect }: QueryScope) => (dialect === 'postgres' ? sql`offset 0` : sql``)
 
 /** How many resources have a row for each look: side tables are asked alone, whose rows go with their resource. */
 export const countWithRows = (scope: QueryScope, [first, ...others]: readonly [Lookup, ...Lookup[]]): SqlText => {
