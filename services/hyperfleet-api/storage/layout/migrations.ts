@@ -266,6 +266,17 @@ export const migrations: readonly Migration[] = [
         : sql`insert into version_key values (lower(hex(randomblob(32))))`,
     ],
   },
+  {
+    name: '0022-statistics',
+    // SQLite counts along its indexes, which have these columns together.
+    statements: (dialect) =>
+      dialect === 'postgres'
+        ? [
+            sql`create statistics resource_conditions_together (mcv) on kind, type, status from resource_conditions`,
+            sql`analyze resource_conditions`,
+          ]
+        : [],
+  },
 ]
 
 /** Rows that are written from now on (API-152). Not every server was built with it, and before PostgreSQL 14 none was. */
