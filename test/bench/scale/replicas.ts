@@ -52,7 +52,7 @@ export const scaleReplicas: Bench = {
     const cores = availableParallelism()
     context.note(
       cores < CORES
-        ? `This machine has ${cores} cores, which the replicas, PostgreSQL and the load share: one replica keeps them busy, so ${REPLICAS} can't do more. What can be seen here is that no request takes more statements or much more CPU.`
+        ? `This machine has ${cores} cores, which the replicas, PostgreSQL and the load share: one replica keeps them busy, so ${REPLICAS} can't do more. This bench shows here that no request takes more statements or much more CPU.`
         : `This machine has ${cores} cores.`,
     )
     return [...all].flatMap(([name, figure]) => compared(name, figure, one.get(name), cores >= CORES))

@@ -102,7 +102,8 @@ beforeAll(async () => {
 })
 
 test('GITOPS-47: the memory that the sizing page names is the limit of each container of production, and what its V8 may take, and none is left out', () => {
-  const byName = <T>(all: Iterable<readonly [string, T]>) => Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)))
+  const byName = <T>(all: Iterable<readonly [string, T]>) =>
+    Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)))
   const named = byName([...page].map(([name, { limit, heap }]) => [name, { limit, heap }] as const))
   expect(named).toEqual(byName(production.map(({ workload, limit, heap }) => [workload, { limit, heap }] as const)))
 })

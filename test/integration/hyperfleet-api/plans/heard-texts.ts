@@ -13,11 +13,14 @@ export const hearTexts = (): HeardTexts => {
   const { prepare } = DatabaseSync.prototype
   let heard: string[] = []
   let newest: DatabaseSync | undefined
+  const hear = (database: DatabaseSync, text: string) => {
+    newest = database
+    heard.push(text)
+    return prepare.call(database, text)
+  }
   Object.assign(DatabaseSync.prototype, {
     prepare(this: DatabaseSync, text: string) {
-      newest = this
-      heard.push(text)
-      return prepare.call(this, text)
+      return hear(this, text)
     },
   })
   return {
