@@ -14,6 +14,9 @@ const ON_KIND = [
 /** What stands on Go programs that a whole run builds beside the tests of its first part. */
 const BUILT_LATER = ['test/integration/providers/cluster-api.test.ts']
 
+/** Tests that count what of a module is executed: in a worker's second file V8 has forgotten places that the first has run. */
+const ALONE = ['test/integration/hyperfleet-api/every-plan.test.ts']
+
 /** From commit to workload: with processes of this machine, or on kind. */
 const GITOPS = ['test/e2e/argocd/*.test.ts']
 
@@ -21,7 +24,8 @@ const GITOPS = ['test/e2e/argocd/*.test.ts']
 const gitOpsHere = process.env[WHOLE_RUN] === undefined || kindClusterMissing() !== undefined
 
 /**
- * One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness), `kind` on a cluster in
+ * One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness), `alone` has a process
+ * for each file, `kind` on a cluster in
  * Docker, or on programs that are built meanwhile. What both can do, GitOps from commit to workload, is in both, so that it can be tried without Docker.
  */
 export default defineConfig({
@@ -55,7 +59,7 @@ export default defineConfig({
           // As above: a process of its own took 0.8 core-seconds until the first test of a file.
           isolate: false,
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_KIND, ...BUILT_LATER, ...(gitOpsHere ? [] : GITOPS)],
+          exclude: [...configDefaults.exclude, ...ALONE, ...ON_KIND, ...BUILT_LATER, ...(gitOpsHere ? [] : GITOPS)],
           globalSetup: [
             'test/harness/idle-rights.ts',
             'test/harness/global.ts',
@@ -63,6 +67,7 @@ export default defineConfig({
           ],
         },
       },
+      { extends: true, test: { name: 'alone', include: ALONE } },
       {
         extends: true,
         test: {

@@ -124,7 +124,7 @@ const {
     filter,
     options,
     parts: everything
-      ? [{ projects: ['unit', 'integration'] }, { projects: ['kind'], ready: secondPartIsReady }]
+      ? [{ projects: ['unit', 'integration', 'alone'] }, { projects: ['kind'], ready: secondPartIsReady }]
       : [{ projects: [], ready: secondPartIsReady }],
     // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,

@@ -3,13 +3,7 @@
  * of a machine whose time was never set right, or is set while it runs. Spans are measured as ever.
  */
 import { readFileSync } from 'node:fs'
-
-import { SKEW_VARIABLE } from './skew.ts'
-
-export { SKEW_VARIABLE } from './skew.ts'
-
-/** A file with them, in place of the variable: what is written into it counts from then on. */
-export const SKEW_FILE_VARIABLE = 'MUSTER_TEST_CLOCK_SKEW_FILE'
+import { SKEW_FILE_VARIABLE, SKEW_VARIABLE } from './skew.ts'
 
 /** How often the file is read, in milliseconds. */
 const READ_EVERY_MS = 100

@@ -19,7 +19,7 @@ import type { SigningFiles } from '#hack/muster/signing.ts'
 import type { Program } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { BUNDLED_PROGRAM } from '../muster.ts'
-import { SKEW_FILE_VARIABLE } from '../skewed-clock.ts'
+import { SKEW_FILE_VARIABLE } from '../skew.ts'
 import { type Supervised, supervise } from './supervised.ts'
 
 export const MANAGERS = {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
@@ -7,7 +6,7 @@ import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { openDatabaseClock } from '#services/hyperfleet-api/storage/database-clock.ts'
 import { deleteExpired } from '#services/hyperfleet-api/storage/retention.ts'
 import { postgresMissing, startMuster } from '#test/harness/index.ts'
-import { SKEW_VARIABLE } from '#test/harness/skewed-clock.ts'
+import { skewedBy } from '#test/harness/skew.ts'
 import { freshPostgres, type Json, requestTo } from './support.ts'
 
 const HOUR_MS = 3_600_000
@@ -15,11 +14,7 @@ const NOWHERE = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--he
 
 /** A replica whose machine's clock is off. */
 const replica = async (databaseUrl: string, skew: number) => {
-  const preload = join(import.meta.dirname, '../../harness/skewed-clock.ts')
-  const api = await startMuster(['api', ...NOWHERE, `--database-url=${databaseUrl}`], {
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`,
-    [SKEW_VARIABLE]: String(skew),
-  })
+  const api = await startMuster(['api', ...NOWHERE, `--database-url=${databaseUrl}`], skewedBy(skew))
   onTestFinished(() => api.stop().then(() => undefined))
   const { url, time } = await api.line('the HyperFleet API is serving')
   const call = requestTo(`${String(url)}/api/hyperfleet/v1`)

@@ -35,7 +35,9 @@ const queue = async (world: World): Promise<void> => {
   const { id } = await raise(world, `event-${Math.random().toString(36).slice(2)}`)
   await post(world, id, 'New')
   await post(world, id, 'New', 200)
-  const claims = await claim(world, 'dns', { max: 5 })
+  const claims: Json[] = []
+  // On a busy machine a claim gives what it has found so far.
+  while (claims.length < 5) claims.push(...(await claim(world, 'dns', { max: 5 - claims.length })))
   const [done, longer, back, unprocessed, dead] = claims.map(({ receipt }) => `${GROUP}/claims/${receipt}`)
   await ask('DELETE', `${done}`, 204)
   await ask('DELETE', `${done}`, 404)
