@@ -36,7 +36,7 @@ const queue = async (world: World): Promise<void> => {
   await post(world, id, 'New')
   await post(world, id, 'New', 200)
   const claims: Json[] = []
-  // On a busy machine a claim gives what it has found so far.
+  // One claim may give fewer than are there.
   while (claims.length < 5) claims.push(...(await claim(world, 'dns', { max: 5 - claims.length })))
   const [done, longer, back, unprocessed, dead] = claims.map(({ receipt }) => `${GROUP}/claims/${receipt}`)
   await ask('DELETE', `${done}`, 204)
