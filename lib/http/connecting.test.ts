@@ -105,14 +105,20 @@ test.for<[string, (socket: Socket) => void]>([
   await expect.poll(() => open.size).toBe(0)
 })
 
-// RUNTIME-87
-test('no more connections are made than there may be, also while the authorities are being read', async () => {
+/** A silent server, and a pool of two connections whose authorities are read from a file. */
+const twoByFile = async () => {
   const file = join(await temporaryFolder('ca'), 'ca.crt')
   await writeFile(file, rootCertificates[0] ?? '')
-  const { send, pool, connections } = await world(
+  const silent = await world(
     () => undefined,
     () => ({ caFile: file, connections: 2 }),
   )
+  return { ...silent, file }
+}
+
+// RUNTIME-87
+test('no more connections are made than there may be, also while the authorities are being read', async () => {
+  const { send, pool, connections } = await twoByFile()
   const asked = Promise.allSettled(Array.from({ length: 20 }, () => send('https')))
   await expect.poll(connections).toBe(2)
   await sleep(50)
@@ -123,12 +129,7 @@ test('no more connections are made than there may be, also while the authorities
 
 // RUNTIME-87
 test('where connections can’t be made any more, what waits for them is told so', async () => {
-  const file = join(await temporaryFolder('ca'), 'ca.crt')
-  await writeFile(file, rootCertificates[0] ?? '')
-  const { send, pool, open } = await world(
-    () => undefined,
-    () => ({ caFile: file, connections: 2 }),
-  )
+  const { send, pool, open, file } = await twoByFile()
   const asked = Promise.allSettled(Array.from({ length: 7 }, () => send('https')))
   await expect.poll(() => open.size).toBe(2)
   await rm(file)

@@ -9,6 +9,7 @@ import { type DeployedProgram, deployedMemory } from './deployed.ts'
 import { moment } from './load/moment.ts'
 import { type Usage, usageOf } from './measure/process.ts'
 import { shortFolder } from './short-folder.ts'
+import type { Stage } from './stage.ts'
 
 export interface MusterProcess extends AsyncDisposable {
   readonly url: string
@@ -88,6 +89,38 @@ const answers = async (url: string): Promise<boolean> => {
   } catch {
     return false
   }
+}
+
+export interface ManagerStart extends Pick<Start, 'deployedAs' | 'env' | 'prefix'> {
+  /** Names, separated by commas. */
+  readonly controllers: string
+  /** Beside those of every manager. */
+  readonly flags?: readonly string[]
+  /** The port of its metrics; none are served when left out. */
+  readonly metrics?: number
+}
+
+/** A manager of these controllers on a stage's API server, for all namespaces. */
+export const startManager = async (
+  { folder, kubeconfig }: Pick<Stage, 'folder' | 'kubeconfig'>,
+  { controllers, flags = [], metrics, env, ...start }: ManagerStart,
+): Promise<MusterProcess> => {
+  const probe = await freePort()
+  return startMuster({
+    args: [
+      'manager',
+      `--controllers=${controllers}`,
+      ...flags,
+      `--metrics-bind-address=${metrics === undefined ? 0 : `127.0.0.1:${metrics}`}`,
+      `--health-probe-bind-address=127.0.0.1:${probe}`,
+      '--log-level=warn',
+    ],
+    url: '',
+    probe: `http://127.0.0.1:${probe}/readyz`,
+    folder,
+    env: { KUBECONFIG: kubeconfig, ...env },
+    ...start,
+  })
 }
 
 export interface ApiProcess extends MusterProcess {

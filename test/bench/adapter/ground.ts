@@ -10,7 +10,7 @@ import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelcon
 import { freePort } from '#hack/process/ports.ts'
 import { apiVersionOf, type KubeObject, pathOf } from '#operator/model/resource.ts'
 import { moment } from '../load/moment.ts'
-import { type MusterProcess, type Start, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startManager } from '../program.ts'
 import { installKind } from '../sentinel/config.ts'
 import { startApi, startSentinel } from '../sentinel/processes.ts'
 import type { Stage } from '../stage.ts'
@@ -80,30 +80,19 @@ const sumOf = async (port: number, name: string): Promise<number> => {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-const startAdapter = async (
+const startAdapter = (
   stage: Stage,
   metrics: number,
   apiUrl: string,
   options: Pick<Start, 'prefix'>,
-): Promise<MusterProcess> => {
-  const probe = await freePort()
-  return startMuster({
-    args: [
-      'manager',
-      '--controllers=adapter',
-      `--hyperfleet-api-url=${apiUrl}`,
-      `--metrics-bind-address=127.0.0.1:${metrics}`,
-      `--health-probe-bind-address=127.0.0.1:${probe}`,
-      '--log-level=warn',
-    ],
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
+): Promise<MusterProcess> =>
+  startManager(stage, {
+    controllers: 'adapter',
+    flags: [`--hyperfleet-api-url=${apiUrl}`],
+    metrics,
     deployedAs: 'adapter',
-    env: { KUBECONFIG: stage.kubeconfig },
     ...options,
   })
-}
 
 /** The account that both tasks act as. */
 const grantEverything = async ({ server }: Stage): Promise<void> => {

@@ -10,7 +10,7 @@ import { freePort } from '#hack/process/ports.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import { startNats } from '#test/harness/servers.ts'
 import type { Say } from '../definition.ts'
-import { type MusterProcess, type Start, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startManager } from '../program.ts'
 import { openStage, type Stage } from '../stage.ts'
 import { type Devices, openDevices } from './devices.ts'
 
@@ -38,26 +38,17 @@ const startOperator = async (
   natsUrl: string,
   { env, ...options }: OperatorOptions,
 ): Promise<Operator> => {
-  const [metrics, probe] = [await freePort(), await freePort()]
+  const metrics = await freePort()
   const read = async (): Promise<readonly string[]> => {
     const { body } = await request(`http://127.0.0.1:${metrics}/metrics`)
     return (await body.text()).split('\n')
   }
-  const process = await startMuster({
-    args: [
-      'manager',
-      '--controllers=fleet',
-      `--nats-url=${natsUrl}`,
-      '--device-labels=group',
-      `--metrics-bind-address=127.0.0.1:${metrics}`,
-      `--health-probe-bind-address=127.0.0.1:${probe}`,
-      '--log-level=warn',
-    ],
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
-    env: { KUBECONFIG: stage.kubeconfig, MUSTER_NAMESPACE: '', ...env },
+  const process = await startManager(stage, {
+    controllers: 'fleet',
+    flags: [`--nats-url=${natsUrl}`, '--device-labels=group'],
+    metrics,
     deployedAs: 'fleet',
+    env: { MUSTER_NAMESPACE: '', ...env },
     ...options,
   })
   return {

@@ -6,11 +6,10 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { freePort } from '#hack/process/ports.ts'
 import { apiVersionOf, type ObjectMeta, pathOf } from '#operator/model/resource.ts'
 import { aCluster, aPool } from '#test/worlds/clusterpool/builders.ts'
 import { inParallel, upTo } from '../in-parallel.ts'
-import { type MusterProcess, type Start, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startManager } from '../program.ts'
 import type { Stage } from '../stage.ts'
 
 const CRDS = join(import.meta.dirname, '../../../manifests/crds')
@@ -25,24 +24,21 @@ export const installKinds = async (stage: Stage): Promise<void> => {
 }
 
 /** A manager of pools and claims, for all namespaces. */
-export const startPools = async (stage: Stage, options: Pick<Start, 'prefix'> = {}): Promise<MusterProcess> => {
-  const probe = await freePort()
-  return startMuster({
-    args: [
-      'manager',
-      '--controllers=clusterpool,clusterclaim',
-      '--metrics-bind-address=0',
-      `--health-probe-bind-address=127.0.0.1:${probe}`,
-      '--log-level=warn',
-    ],
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
-    deployedAs: 'clusterpool',
-    env: { KUBECONFIG: stage.kubeconfig },
+export const startPools = (stage: Stage, options: Pick<Start, 'prefix'> = {}): Promise<MusterProcess> =>
+  startManager(stage, { controllers: 'clusterpool,clusterclaim', deployedAs: 'clusterpool', ...options })
+
+/** A manager of ClusterDeployments, which registers them. */
+export const startClusterDeployments = (
+  stage: Stage,
+  apiUrl: string,
+  options: Pick<Start, 'prefix'> = {},
+): Promise<MusterProcess> =>
+  startManager(stage, {
+    controllers: 'clusterdeployment',
+    flags: [`--hyperfleet-api-url=${apiUrl}`],
+    deployedAs: 'clusterdeployment',
     ...options,
   })
-}
 
 /** ClusterDeployments of a pool that is not there: pools and claims do nothing about them. */
 export const createCrowd = (stage: Stage, count: number): Promise<void> =>

@@ -1,6 +1,5 @@
 /** What the Sentinel's benches start: `muster api` and `muster manager --controllers=sentinel`. */
-import { freePort } from '#hack/process/ports.ts'
-import { type MusterProcess, type Start, startApiProcess, startMuster } from '../program.ts'
+import { type MusterProcess, type Start, startApiProcess, startManager } from '../program.ts'
 import type { Stage } from '../stage.ts'
 
 /** The HyperFleet API on an empty embedded database. */
@@ -14,24 +13,13 @@ interface Sentinel extends Pick<Start, 'prefix'> {
 }
 
 /** A manager that runs the Sentinel alone, for all namespaces. */
-export const startSentinel = async (stage: Stage, { api, config, prefix }: Sentinel = {}): Promise<MusterProcess> => {
-  const probe = await freePort()
-  const args = [
-    'manager',
-    '--controllers=sentinel',
-    ...(config === undefined ? [] : [`--config=${config}`]),
-    '--metrics-bind-address=0',
-    `--health-probe-bind-address=127.0.0.1:${probe}`,
-    '--log-level=warn',
-    ...(api === undefined ? [] : [`--hyperfleet-api-url=${api}`]),
-  ]
-  return startMuster({
-    args,
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
+export const startSentinel = (stage: Stage, { api, config, prefix }: Sentinel = {}): Promise<MusterProcess> =>
+  startManager(stage, {
+    controllers: 'sentinel',
+    flags: [
+      ...(config === undefined ? [] : [`--config=${config}`]),
+      ...(api === undefined ? [] : [`--hyperfleet-api-url=${api}`]),
+    ],
     deployedAs: 'sentinel',
-    env: { KUBECONFIG: stage.kubeconfig },
     ...(prefix !== undefined && { prefix }),
   })
-}

@@ -16,7 +16,7 @@ import { createFleet } from '#test/bench/api/fleet.ts'
 import { onPostgres } from '#test/bench/api/ground.ts'
 import { fleetOn } from '#test/bench/fleet/ground.ts'
 import { upTo } from '#test/bench/in-parallel.ts'
-import { createAlone, installKinds, startPools } from '#test/bench/pool/ground.ts'
+import { createAlone, installKinds, startClusterDeployments, startPools } from '#test/bench/pool/ground.ts'
 import { startMuster } from '#test/bench/program.ts'
 import { createShard, installKind, untilPulsed } from '#test/bench/sentinel/config.ts'
 import { startApi, startSentinel } from '#test/bench/sentinel/processes.ts'
@@ -99,7 +99,7 @@ test('the managers of pools and of ClusterDeployments, which registers them, wit
   await createAlone(stage, CLUSTER_DEPLOYMENTS)
   await using api = await startApi(stage)
   await using ofPools = await startPools(stage, pools)
-  await using ofDeployments = await startDeployments(api.url, deployments.prefix)
+  await using ofDeployments = await startClusterDeployments(stage, api.url, deployments)
   const registered = async () => {
     const answer = await fetch(`${api.url}/api/hyperfleet/v1/clusters?size=1`)
     return ((await answer.json()) as { readonly total: number }).total
@@ -109,26 +109,6 @@ test('the managers of pools and of ClusterDeployments, which registers them, wit
   await pools.check(ofPools)
   await deployments.check(ofDeployments)
 })
-
-const startDeployments = async (api: string, prefix: readonly string[]) => {
-  const probe = await freePort()
-  return startMuster({
-    args: [
-      'manager',
-      '--controllers=clusterdeployment',
-      `--hyperfleet-api-url=${api}`,
-      '--metrics-bind-address=0',
-      `--health-probe-bind-address=127.0.0.1:${probe}`,
-      '--log-level=warn',
-    ],
-    url: '',
-    probe: `http://127.0.0.1:${probe}/readyz`,
-    folder: stage.folder,
-    deployedAs: 'clusterdeployment',
-    env: { KUBECONFIG: stage.kubeconfig },
-    prefix,
-  })
-}
 
 const FLEET = {
   devices: repetitions({ deep: 10_000, slice: 500 }),
