@@ -33,8 +33,8 @@ interface Ends {
   readonly ended: () => void
 }
 
-/** By which two readers would see two requests where one was sent, or that wait for an answer which is none. */
-const FRAMING_HEADERS = ['content-length', 'transfer-encoding', 'trailer', 'keep-alive', 'upgrade', 'expect']
+/** Names of headers by which two readers would see two requests where one was sent, or that wait for an answer which is none: in lower case. */
+export const FRAMING_HEADERS = ['content-length', 'transfer-encoding', 'trailer', 'keep-alive', 'upgrade', 'expect']
 
 /** @returns cuts it @throws Error for what can't be sent, such as a header of several lines */
 export const startExchange = (agent: Agent, request: PoolRequest, ends: Ends): ((error: Error) => void) => {

@@ -164,7 +164,7 @@ export class InferredDeletions {
     this.#total = known.size
     const still = this.#inferred
     const isConfirmed = ({ key, revision }: LostResource) =>
-      ids.has(key) && before.get(key)?.revision === revision && still.get(key)?.revision === revision
+      before.get(key)?.revision === revision && still.get(key)?.revision === revision
     // What a run found while the look was under way may be missing in it.
     const since = [...this.#inferred].filter(([id]) => !before.has(id))
     this.#inferred = new Map([...since, ...lost.map((one) => [one.key, one] as const)])

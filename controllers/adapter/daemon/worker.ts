@@ -184,7 +184,7 @@ export class Worker {
   }
 
   #checkInventories(signal: AbortSignal, runner: TaskRunner): Promise<void> {
-    const { task, resourceType, inventories, apiClient, metrics, clock, log } = this.#options
+    const { task, resourceType, inventories, apiClient, brake, clock, log } = this.#options
     return checkInventories({
       task,
       resourceType,
@@ -192,15 +192,8 @@ export class Worker {
       apiClient,
       isSelected: (resource) => runner.isSelected(resource),
       onLeft: (data) => this.#queue.add({ id: `left.${data.id}`, type: 'left', traceparent: undefined, data }),
-      startLook: () => {
-        const decide = this.#startLook(runner)
-        return (lost, owners) => {
-          const gone = lost.filter(({ why }) => why === 'gone')
-          metrics.orphans.set({ adapter_name: task.adapter.name }, gone.length)
-          return decide(lost, owners)
-        }
-      },
-      soon: this.#options.brake.soon,
+      startLook: () => this.#startLook(runner),
+      soon: brake.soon,
       clock,
       log,
       signal,
@@ -209,11 +202,13 @@ export class Worker {
 
   /** What is kept can't be deleted, so it is not counted as if it were going to be; it needs one run, that lets the resource go. */
   #startLook(runner: TaskRunner): Look {
-    const { brake, retention } = this.#options
+    const { brake, retention, metrics, task } = this.#options
     const policy = { gone: retention?.whenResourceGone, unselected: retention?.whenUnselected }
     const isCounted = ({ owner, why }: LostOwner) => policy[why] !== 'Keep' && owner.inventory.entries.size > 0
     const decide = brake.look()
     return (lost, owners) => {
+      const gone = lost.filter(({ why }) => why === 'gone')
+      metrics.orphans.set({ adapter_name: task.adapter.name }, gone.length)
       const counted = lost.filter(isCounted).map(({ owner: { event, inventory }, why }) => {
         return { key: event.id, revision: inventory.mark ?? '', why }
       })

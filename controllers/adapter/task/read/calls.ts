@@ -1,3 +1,4 @@
+import { FRAMING_HEADERS } from '#lib/http/exchange.ts'
 import { DurationError, parseDuration } from '#operator/model/duration.ts'
 import type { RawApiCall, RawLog } from '../raw-task.ts'
 import type { ApiCall, Header, LogLine } from '../task.ts'
@@ -23,17 +24,7 @@ export const readCall = (cursor: FieldCursor, raw: RawApiCall): ApiCall => ({
 })
 
 /** Headers that say how a request is sent, and to which of the sites at an address; the sender writes them. ADAPTER-54. */
-const RESERVED_HEADERS = [
-  'host',
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'trailer',
-  'te',
-  'keep-alive',
-  'upgrade',
-  'expect',
-]
+const RESERVED_HEADERS = ['host', 'connection', 'te', ...FRAMING_HEADERS]
 
 export const readHeaders = (cursor: FieldCursor, raw: RawApiCall['headers'] = []): readonly Header[] =>
   raw.map(({ name, value }, at) => {
