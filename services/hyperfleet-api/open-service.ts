@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { createVersionSeal } from './auth/version-seal.ts'
 import { measureQueue } from './events/metrics.ts'
 import { databaseSource } from './feed/change-source.ts'
@@ -34,10 +35,11 @@ const SEARCH_TURNS: Readonly<Record<DialectName, SearchTurnsSettings>> = {
   postgres: { total: 8, pauses: false },
 }
 
+/** Of V8's heap, as a document takes a multiple of its text while it is read, changed and written. Bytes; API-196. */
+const HEAP_SHARE = Math.floor(getHeapStatistics().heap_size_limit / 48)
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
-const STREAM_BYTES = 16 * 1024 * 1024
-/** Of bodies: a document takes a multiple of its text once it is read. */
-const BODY_BYTES = 8 * 1024 * 1024
+const STREAM_BYTES = Math.min(16 * 1024 * 1024, HEAP_SHARE)
+const BODY_BYTES = Math.min(8 * 1024 * 1024, HEAP_SHARE)
 /** The Go service's threshold. */
 const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 

@@ -1,5 +1,8 @@
 /** Containers live within their memory limits under load: the shipped program with its manifest's flags, limited as kubelet does it. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { type ClientRequest, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test } from 'vitest'
 import { postgresMissing } from '#hack/postgres/missing.ts'
@@ -106,6 +109,62 @@ test('attack: several readers at once ask for pages of the largest records, and 
   const head = async () =>
     (await fetch(`${ground.server.url}/api/hyperfleet/v1/clusters?size=1`)).headers.get('muster-resource-version')
   await expect.poll(head, { timeout: 60_000 }).toBe(String(rows[0]?.newest))
+  await limited.check()
+})
+
+/** Without tokens callers are told apart by address: so many fill each bound that all have together. */
+const CALLERS = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']
+const FIELDS = ['id', 'name', 'kind', 'href', 'generation', 'status', 'labels', 'created_time']
+const WRITES = 24
+
+const send = (
+  base: string,
+  { method = 'GET', path, from, body }: { method?: string; path: string; from: string; body?: object },
+): ClientRequest => {
+  const headers = { 'content-type': 'application/json' }
+  const sent = request(`${base}/api/hyperfleet/v1${path}`, { method, headers, localAddress: from, agent: false })
+  sent.on('error', () => undefined)
+  return sent.end(body && JSON.stringify(body))
+}
+
+// API-196
+test('attack: several callers send the longest bodies at once, while streams and lists of the largest records read nothing: the API stays within its memory limit, and answers', {
+  timeout: 600_000,
+}, async ({ skip }) => {
+  skipWithout(postgresMissing(), skip)
+  await using limited = await limitedApi()
+  const { ground } = limited
+  const { url } = ground.server
+  const ids: string[] = []
+  for (const n of upTo(WRITES)) {
+    const body = { name: `large-${n}`, spec: { note: 'x'.repeat(900_000) } }
+    ids.push(((await ground.load.request({ method: 'POST', path: '/clusters', body })) as { id: string }).id)
+  }
+  const silent = CALLERS.flatMap((from) =>
+    FIELDS.flatMap((field) => [
+      `/clusters?watch=true&fields=spec,${field}`,
+      `/clusters?labels=&fields=spec,${field}`,
+    ]).map((path) => send(url, { path, from })),
+  )
+  await Promise.all(silent.map((stream) => once(stream, 'response')))
+  const answers = new Set<number | 'reset'>()
+  const change = async (id: string, digit: number, from: string): Promise<void> => {
+    const body = { spec: { note: String(digit % 10).repeat(1_000_000) } }
+    try {
+      const [response] = await once(send(url, { method: 'PATCH', path: `/clusters/${id}`, from, body }), 'response')
+      answers.add(response.statusCode)
+      await text(response)
+    } catch {
+      answers.add('reset')
+    }
+  }
+  for (const round of upTo(3))
+    await Promise.all(CALLERS.flatMap((from, caller) => ids.map((id, n) => change(id, n + caller + round, from))))
+  // One that found no room was told so, or its connection ended while it was still sending.
+  expect([...answers].filter((answer) => ![200, 409, 429, 'reset'].includes(answer))).toEqual([])
+  expect(answers).toContain(200)
+  expect((await fetch(`${url}/api/hyperfleet/v1/clusters?size=1`)).status).toBe(200)
+  for (const stream of silent) stream.destroy()
   await limited.check()
 })
 
