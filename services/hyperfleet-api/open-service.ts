@@ -36,7 +36,7 @@ const SEARCH_TURNS: Readonly<Record<DialectName, SearchTurnsSettings>> = {
 }
 
 /** Of V8's heap, as a document takes a multiple of its text while it is read, changed and written. Bytes; API-196. */
-const HEAP_SHARE = Math.floor(getHeapStatistics().heap_size_limit / 48)
+const HEAP_SHARE = Math.floor(getHeapStatistics().heap_size_limit / 32)
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
 const STREAM_BYTES = Math.min(16 * 1024 * 1024, HEAP_SHARE)
 const BODY_BYTES = Math.min(8 * 1024 * 1024, HEAP_SHARE)
@@ -78,9 +78,9 @@ export const openService = async (
 
   const streamBytes = options.streamBytes ?? STREAM_BYTES
   const held: HeldBytes = {
-    room: createRoom(streamBytes),
+    room: createRoom(streamBytes, clock),
     live: createLiveMessages(streamBytes),
-    bodies: createRoom(BODY_BYTES),
+    bodies: createRoom(BODY_BYTES, clock),
   }
   measureHeldBytes(metrics.registry, held)
 

@@ -11,4 +11,9 @@ export interface Sink {
   readonly signal: AbortSignal
   /** Tells callers apart. */
   readonly caller: string
+  /**
+   * Ends it where its reader has not taken all that was written.
+   * @returns whether that was so
+   */
+  cutOff(): boolean
 }

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '#operator/model/clock.ts'
 import { openDatabase } from '../storage/database.ts'
 import { createRoom } from '../storage/room.ts'
 import type { Change } from './changes.ts'
@@ -62,6 +63,7 @@ test.each([1, 2])(
     const leaving = new AbortController()
     const told: string[] = []
     const sink: Sink = {
+      cutOff: () => false,
       signal: leaving.signal,
       caller: 'one',
       drained: async () => {},
@@ -71,7 +73,7 @@ test.each([1, 2])(
         return 0
       },
     }
-    const sources = { database, feed: feedThatMoves(looks), room: createRoom(1_000), live: createLiveMessages(1_000) }
+    const sources = { database, feed: feedThatMoves(looks), room: createRoom(1_000, systemClock), live: createLiveMessages(1_000) }
     const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined, position: String }
     const watching = watch(sources, subscription, 0, sink)
     await new Promise((resolve) => setTimeout(resolve, 50))

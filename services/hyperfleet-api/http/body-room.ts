@@ -15,7 +15,7 @@ export interface BodyRoomOptions {
 }
 
 /**
- * Takes room for the body that a request announces, until its answer is sent (API-161).
+ * Takes room for the body that a request announces, until its answer is sent (API-161); while others wait, one that comes slowly is cut off (API-204).
  * @returns how to give it back before @throws Problem when there is none for a while, or the caller is gone
  */
 export const takeBodyRoom = async (
@@ -32,8 +32,14 @@ export const takeBodyRoom = async (
     patience,
   )
   heldUntilClosed(response, leave)
+  /** One that has come is answered. */
+  const cutOff = (): boolean => {
+    if (response.req.complete || response.destroyed) return false
+    response.destroy()
+    return true
+  }
   try {
-    const giveBack = once(await bodies.take(bytes, { signal: waiting.signal, caller }))
+    const giveBack = once(await bodies.take(bytes, { signal: waiting.signal, caller, cutOff }))
     heldUntilClosed(response, giveBack)
     return giveBack
   } finally {

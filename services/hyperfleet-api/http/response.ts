@@ -59,7 +59,7 @@ const sendStream = async (
   const requestId = request.id
   // A list is finished while the server stops, as every other request; streams of changes have no other end.
   const signal = isEvents ? request.lifetime.signal : brokenOffSignal(reply.raw, request.lifetime.signal)
-  const onStalled = () => log.warn('a reader takes nothing, its stream is cut off', { requestId })
+  const onStalled = () => log.warn('a reader takes too little, its stream is cut off', { requestId })
   try {
     await response.stream(createSink(reply.raw, { signal, caller, clock, begin, onStalled }))
     begin()

@@ -20,7 +20,7 @@ export interface SinkOptions {
   readonly onStalled: () => void
 }
 
-/** A response as a sink of a stream whose reader must go on reading (API-91). */
+/** A response as a sink of a stream whose reader must go on reading (API-91, API-204). */
 export const createSink = (
   response: ServerResponse,
   { signal, caller, clock, begin, onStalled }: SinkOptions,
@@ -29,6 +29,12 @@ export const createSink = (
   let unfinished = 0
   let waiting: PromiseWithResolvers<void> | undefined
   let isWatched = false
+  const cutOff = (): boolean => {
+    if (response.writableLength === 0 || response.destroyed) return false
+    onStalled()
+    response.destroy()
+    return true
+  }
   const bytesTaken = () => written - response.writableLength
   const watchReader = async (): Promise<void> => {
     isWatched = true
@@ -36,8 +42,7 @@ export const createSink = (
       const before = bytesTaken()
       await clock.sleep(STALL_TIMEOUT_MS, signal)
       if (signal.aborted || response.writableLength === 0 || bytesTaken() > before) continue
-      onStalled()
-      response.destroy()
+      cutOff()
       return
     }
     isWatched = false
@@ -50,6 +55,7 @@ export const createSink = (
   return {
     signal,
     caller,
+    cutOff,
     write: (bytes, delivered) => {
       if (response.writableEnded || response.destroyed) {
         delivered?.()

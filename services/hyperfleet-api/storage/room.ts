@@ -1,4 +1,16 @@
+import { detach } from '#lib/process/detach.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { SharedBytes } from './shared-bytes.ts'
+
+/**
+ * Milliseconds that room is kept while others wait for it: a portion has been taken by then, and a body has come. Below the time for
+ * which bodies wait.
+ */
+export const KEPT_MS = 5_000
+/** Milliseconds for which callers that were cut off have one share together. */
+const BLAMED_MS = 60_000
+/** The account of these: no caller is named so. */
+const BLAMED = ''
 
 /** For whom room is taken. */
 export interface RoomHolder {
@@ -6,6 +18,11 @@ export interface RoomHolder {
   readonly signal: AbortSignal
   /** Tells callers apart. */
   readonly caller: string
+  /**
+   * Called each `KEPT_MS` for which the room is kept, while others wait for room.
+   * @returns whether the caller was what it depended on, and was cut off: then the room is given back soon
+   */
+  cutOff(): boolean
 }
 
 /** Bytes that may be in memory at a time, shared by all callers (API-91, API-161). */
@@ -21,63 +38,131 @@ export interface Room {
 
 interface Turn {
   readonly bytes: number
+  /** Whose share it counts for. */
+  account: string
   readonly go: () => void
+}
+
+/** Room that was taken. */
+interface Kept {
+  readonly turn: Turn
+  readonly holder: RoomHolder
+  /** Since it was taken or last looked at, by a monotonic clock. */
+  since: number
 }
 
 /**
  * Callers take turns, and each is served in its own order: a large portion is not passed by small ones for ever, and a caller with many
- * keeps no other one waiting for all of them. One that has its share lets others pass.
+ * keeps no other one waiting for all of them. One that has its share lets others pass. While the next turn finds no room, those are cut off
+ * that have kept theirs for long, the oldest first, and have one share together for a while (API-204): a few callers that take nothing, and
+ * come again, would stop all others.
  */
-export const createRoom = (size: number): Room => {
+export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): Room => {
   const shared = new SharedBytes(size)
-  /** By caller, the next one first. */
+  /** By account, the next one first. */
   const waiting = new Map<string, Set<Turn>>()
-  /** @returns false when none may go on now */
-  const admitOne = (): boolean => {
-    for (const [caller, turns] of waiting) {
-      const [next] = turns
-      if (next === undefined || !shared.hasShare(caller, next.bytes)) continue
-      if (!shared.hasRoom(next.bytes)) return false
-      turns.delete(next)
-      waiting.delete(caller)
-      if (turns.size > 0) waiting.set(caller, turns)
-      shared.add(caller, next.bytes)
-      next.go()
-      return true
-    }
-    return false
+  /** The oldest first, without those that were cut off. */
+  const kept = new Set<Kept>()
+  /** When each caller was cut off. */
+  const blamed = new Map<string, number>()
+  /** Bytes of those that were cut off, until they give them back. */
+  let leaving = 0
+  let isWatched = false
+  const accountOf = (caller: string): string =>
+    monotonic(clock) - (blamed.get(caller) ?? -Infinity) < BLAMED_MS ? BLAMED : caller
+  const line = (turn: Turn) => {
+    waiting.set(turn.account, (waiting.get(turn.account) ?? new Set()).add(turn))
+  }
+  const leaveLine = (turn: Turn) => {
+    const turns = waiting.get(turn.account)
+    turns?.delete(turn)
+    if (turns?.size === 0) waiting.delete(turn.account)
+  }
+  /** The first of the first account that does not have its share. */
+  const findNext = (): Turn | undefined => {
+    for (const [account, [next]] of waiting) if (next !== undefined && shared.hasShare(account, next.bytes)) return next
+    return undefined
   }
   const admit = () => {
-    while (admitOne());
+    for (let next = findNext(); next !== undefined; next = findNext()) {
+      if (!shared.hasRoom(next.bytes)) {
+        if (!isWatched) detach('cutting off what keeps room from others', watchKept())
+        return
+      }
+      leaveLine(next)
+      // Its account comes last now.
+      const others = waiting.get(next.account)
+      if (others !== undefined && waiting.delete(next.account)) waiting.set(next.account, others)
+      shared.add(next.account, next.bytes)
+      next.go()
+    }
+  }
+  const blame = (caller: string) => {
+    const now = monotonic(clock)
+    for (const [other, since] of blamed) if (now - since >= BLAMED_MS) blamed.delete(other)
+    blamed.set(caller, now)
+    const turns = waiting.get(caller) ?? []
+    waiting.delete(caller)
+    for (const turn of turns) {
+      turn.account = BLAMED
+      line(turn)
+    }
+  }
+  /** Goes on while a turn finds no room, and none that is about to be given back. */
+  const watchKept = async (): Promise<void> => {
+    isWatched = true
+    for (;;) {
+      const next = findNext()
+      const [oldest] = kept
+      if (next === undefined || oldest === undefined || shared.hasRoom(next.bytes, leaving)) break
+      const left = oldest.since + KEPT_MS - monotonic(clock)
+      if (left > 0) {
+        await clock.sleep(left)
+        continue
+      }
+      kept.delete(oldest)
+      if (oldest.holder.cutOff()) {
+        leaving += oldest.turn.bytes
+        blame(oldest.holder.caller)
+        continue
+      }
+      oldest.since = monotonic(clock)
+      kept.add(oldest)
+    }
+    isWatched = false
+  }
+  const keep = (turn: Turn, holder: RoomHolder): (() => void) => {
+    const one: Kept = { turn, holder, since: monotonic(clock) }
+    kept.add(one)
+    return () => {
+      if (!kept.delete(one)) leaving -= turn.bytes
+      shared.add(turn.account, -turn.bytes)
+      admit()
+    }
   }
   return {
     get bytesInUse() {
       return shared.inUse
     },
-    take: (bytes, { signal, caller }) =>
+    take: (bytes, holder) =>
       new Promise((resolve, reject) => {
-        const giveBack = () => {
-          shared.add(caller, -bytes)
-          admit()
-        }
+        const { signal, caller } = holder
         const turn: Turn = {
           bytes,
+          account: accountOf(caller),
           go: () => {
             signal.removeEventListener('abort', leave)
-            resolve(giveBack)
+            resolve(keep(turn, holder))
           },
         }
         const leave = () => {
-          const turns = waiting.get(caller)
-          turns?.delete(turn)
-          if (turns?.size === 0) waiting.delete(caller)
+          leaveLine(turn)
           reject(signal.reason)
           admit()
         }
         if (signal.aborted) return reject(signal.reason)
         signal.addEventListener('abort', leave, { once: true })
-        const turns = waiting.get(caller) ?? new Set()
-        waiting.set(caller, turns.add(turn))
+        line(turn)
         admit()
       }),
   }

@@ -15,9 +15,13 @@ export class SharedBytes {
     return this.#inUse
   }
 
-  /** Within the bound; what is larger than all of it gets all of it. */
-  hasRoom(bytes: number): boolean {
-    return this.#inUse === 0 || this.#inUse + bytes <= this.#size
+  /**
+   * Within the bound; what is larger than all of it gets all of it.
+   * @param leaving bytes in use that count no more
+   */
+  hasRoom(bytes: number, leaving = 0): boolean {
+    const inUse = this.#inUse - leaving
+    return inUse === 0 || inUse + bytes <= this.#size
   }
 
   /** Within what the caller may have. */

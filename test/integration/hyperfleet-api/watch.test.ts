@@ -155,9 +155,10 @@ onBothDatabases((fresh) => {
         drained: async () => {},
         signal: stop.signal,
         caller: 'one',
+        cutOff: () => false,
       }
       const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined, position: String }
-      const sources = { database, feed, room: createRoom(1024), live: createLiveMessages(1024) }
+      const sources = { database, feed, room: createRoom(1024, systemClock), live: createLiveMessages(1024) }
       const ended = await watch(sources, subscription, at(1), sink)
       expect([ended, told]).toEqual(['ResourceVersionExpired', []])
     },

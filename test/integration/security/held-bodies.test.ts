@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { systemClock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { silent } from '#operator/model/log.ts'
 import { heldBytes, openConnection } from '../hyperfleet-api/connections.ts'
@@ -81,6 +82,37 @@ test.each([1, 12])(
   },
   60_000,
 )
+
+// API-204
+test('attack: callers keep all room for documents, and all room for bodies, and come again whenever they are cut off: others are served', async () => {
+  const { lines, log } = recorder()
+  const api = await serve({ metrics: METRICS, streamBytes: 4 * MIB, log }, systemClock)
+  const filler = 'x'.repeat(900_000)
+  for (let n = 0; n < 16; n += 1) await api.call('POST', '/clusters', { name: `c-${n}`, spec: { filler } })
+  const ended = new AbortController()
+  onTestFinished(() => ended.abort())
+  /** Sends the beginning of a request, reads nothing, and does so again. */
+  const keep = async (caller: number, text: string): Promise<void> => {
+    while (!ended.signal.aborted) {
+      const socket = await openConnection(api, caller)
+      socket.pause()
+      socket.write(text)
+      await once(socket, 'close').catch(() => undefined)
+    }
+  }
+  const list = `GET ${AT}/clusters?labels= HTTP/1.1\r\nHost: a\r\n\r\n`
+  const body = `POST ${AT}/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: ${MIB}\r\n\r\n{`
+  for (const caller of [2, 3, 4, 5])
+    for (const text of [list, body, list, body]) void keep(caller, text).catch(() => undefined)
+  await vi.waitFor(async () => expect(await heldBytes(api, 'body')).toBeGreaterThan(7 * MIB))
+  await vi.waitFor(async () => expect(await heldBytes(api, 'stream')).toBeGreaterThan(3 * MIB))
+  const [created, listed] = await Promise.all([
+    api.call('POST', '/clusters', { name: 'other', spec: { filler } }),
+    api.call('GET', '/clusters?labels='),
+  ])
+  expect([created.status, listed.status]).toEqual([201, 200])
+  expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+}, 60_000)
 
 const recorder = () => {
   const lines: { level: string; message: string; fields: unknown }[] = []
