@@ -27,7 +27,7 @@ export const withApiServer = async <T>(
 
 /**
  * In a namespace that is not there nothing is found, which would read as an answer (GITOPS-55).
- * @param name undefined for all. A person who may not read namespaces is believed.
+ * @param name undefined for all. Without the right to read namespaces it is believed.
  * @throws LookFailure
  */
 export const requireNamespace = async (transport: Transport, name: string | undefined): Promise<void> => {
