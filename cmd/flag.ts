@@ -13,11 +13,14 @@ export const spelled = (name: string): string => `--${dashed(name)}`
 /** `configName` → `MUSTER_CONFIG_NAME`. */
 export const variableOf = (name: string): string => `MUSTER_${dashed(name).replaceAll('-', '_').toUpperCase()}`
 
+/** Letters that people know from kubectl, of every command that has the flag (GITOPS-54). */
+export const letterOf = (name: string): '-n' | undefined => (name === 'namespace' ? '-n' : undefined)
+
 /** Teaches a command its flags. Values stay texts here; `readFlags` reads them, knowing where each came from. */
 export const addFlags = (command: Command, flags: Flags): Command => {
   for (const [name, each] of Object.entries(flags)) {
-    const { short, default: text, formerly = [] } = each
-    const option = optionOf(name, each, short === undefined ? '' : `-${short}, `)
+    const { default: text, formerly = [] } = each
+    const option = optionOf(name, each, letterOf(name))
     if (text !== undefined) option.default(text, text === '' ? 'none' : text)
     command.addOption(option)
     for (const former of formerly) command.addOption(optionOf(former, each).hideHelp())
@@ -25,8 +28,11 @@ export const addFlags = (command: Command, flags: Flags): Command => {
   return command
 }
 
-const optionOf = (name: string, { value, help, alone }: Flag<unknown>, letter = ''): Option => {
-  const option = new Option(`${letter}${spelled(name)} ${alone === undefined ? `<${value}>` : `[${value}]`}`, help)
+const optionOf = (name: string, { value, help, alone }: Flag<unknown>, letter?: string): Option => {
+  const option = new Option(
+    `${letter === undefined ? '' : `${letter}, `}${spelled(name)} ${alone === undefined ? `<${value}>` : `[${value}]`}`,
+    help,
+  )
   option.env(variableOf(name))
   if (alone !== undefined) option.preset(alone)
   return option

@@ -12,7 +12,7 @@ import { natsCommand } from './nats/command.ts'
 import { poolCommand } from './pool/command.ts'
 import { securityCommand } from './security/command.ts'
 import { sentinelCommand } from './sentinel/command.ts'
-import { usageError } from './usage.ts'
+import { commandPath, usageError } from './usage.ts'
 import { versionCommand } from './version/command.ts'
 import { whyCommand } from './why/command.ts'
 
@@ -28,7 +28,6 @@ export const program = (): Command => {
     .addHelpText('after', ENVIRONMENT)
     // What follows a command is its own, though its parent may have flags of the same names, as `agent enroll` has.
     .enablePositionalOptions()
-    .helpCommand(false)
   for (const command of [
     managerCommand(),
     apiCommand(),
@@ -51,6 +50,7 @@ export const program = (): Command => {
     // Commander would print its own words and exit: here every problem becomes one UsageError.
     command
       .exitOverride()
+      .helpCommand(false)
       .configureOutput({ writeErr: () => {} })
       .configureHelp({ optionDescription })
   }
@@ -69,6 +69,18 @@ const optionDescription = ({ description, defaultValue, defaultValueDescription,
   return extra.length === 0 ? description : `${description} (${extra.join('; ')})`
 }
 
+/** `--version` is the command of that name, and `help` is `--help`, before or after the commands that it is about (GITOPS-54). */
+const meantBy = (args: readonly string[], muster: Command): readonly string[] => {
+  if (args[0] === '--version') return ['version', ...args.slice(1)]
+  const path = commandPath(muster, args)
+  const help = args.indexOf('help')
+  const words = args.filter((_, at) => at !== help)
+  // Another `help` is a value: behind a command that is no group, or behind flags.
+  if (help === -1 || help > path.length || (help > 0 && path[help - 1]?.commands.length === 0)) return args
+  const unknown = words[path.length]
+  return unknown === undefined || unknown.startsWith('-') ? [...words.slice(0, path.length), '--help'] : words
+}
+
 /**
  * Runs what the arguments ask for.
  * @param args Without the interpreter and the script.
@@ -77,7 +89,7 @@ const optionDescription = ({ description, defaultValue, defaultValueDescription,
 export const run = async (args: readonly string[]): Promise<void> => {
   const muster = program()
   try {
-    await muster.parseAsync(args[0] === '--version' ? ['version', ...args.slice(1)] : args, { from: 'user' })
+    await muster.parseAsync(meantBy(args, muster), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // `--help` arrives as an error too, after the text is out.

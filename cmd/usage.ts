@@ -16,7 +16,7 @@ export const usageError = (error: CommanderError, muster: Command, args: readonl
 }
 
 /** The commands that the arguments name, from the outermost to the innermost. */
-const commandPath = (muster: Command, args: readonly string[]): readonly Command[] => {
+export const commandPath = (muster: Command, args: readonly string[]): readonly Command[] => {
   const path: Command[] = []
   for (const arg of args) {
     const next = (path.at(-1) ?? muster).commands.find((candidate) => candidate.name() === arg)
@@ -44,8 +44,16 @@ const problem = (
     case 'commander.optionMissingArgument':
       return `${word.split(' ')[0]} needs a value (${help})`
     case 'commander.excessArguments':
-      return `unexpected argument ${/: (.*)\.$/.exec(message)?.[1]}: everything is said by flags (${help})`
+      return tooMany(message, commands, help)
     default:
       return `${message.replace(/^error: /, '')} (${help})`
   }
+}
+
+/** `too many arguments for 'why'. Expected 1 argument but got 2: clusters/a, b.`: the first that is too much, and what may be written. */
+const tooMany = (message: string, commands: readonly string[], help: string): string => {
+  const [, expected = '0', given = ''] = /Expected (\d+) arguments? but got \d+: (.*?)\.?$/.exec(message) ?? []
+  const word = given.split(', ')[Number(expected)] ?? given
+  const instead = expected === '0' ? 'everything is said by flags' : `${expected} is all that is taken`
+  return `unexpected argument ${word}${hintAt(word, commands) || `: ${instead}`} (${help})`
 }

@@ -1,3 +1,6 @@
+import { Namespace } from '#apis/kubernetes.ts'
+import { createApi } from '#operator/client/api.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
 import type { ApiServerOptions } from './api-server-flags.ts'
@@ -20,4 +23,21 @@ export const withApiServer = async <T>(
   } finally {
     await transport.close()
   }
+}
+
+/**
+ * In a namespace that is not there nothing is found, which would read as an answer (GITOPS-55).
+ * @param name undefined for all. Without the right to read namespaces it is believed.
+ * @throws LookFailure
+ */
+export const requireNamespace = async (transport: Transport, name: string | undefined): Promise<void> => {
+  if (name === undefined) return
+  const found = await createApi(transport)
+    .get(Namespace, name)
+    .catch((error: unknown) => {
+      if (isForbidden(error)) return true
+      throw error
+    })
+  if (found === undefined)
+    throw new LookFailure(`--namespace: ${transport.server} has no namespace ${name}: write another one, or --context`)
 }

@@ -33,6 +33,23 @@ const scaleOf = ({ resource, scale }: CustomKind): object => {
   return { specReplicasPath: scale.spec, statusReplicasPath: scale.status }
 }
 
+/** Why an object is not Ready, for `kubectl get -o wide` of every kind that has conditions: nothing has to be described first. */
+export const wideColumns = (kind: CustomKind): readonly { readonly name: string }[] => {
+  const { properties = {} } = structural(kind.status, 'status')
+  if (!('conditions' in properties)) return []
+  const wide = (name: string, field: string, description: string) => ({
+    name,
+    type: 'string',
+    priority: 1,
+    description,
+    jsonPath: `.status.conditions[?(@.type=="Ready")].${field}`,
+  })
+  return [
+    wide('Reason', 'reason', 'The reason of the condition Ready.'),
+    wide('Message', 'message', 'Its message: what it waits for, or what to write instead.'),
+  ]
+}
+
 /** The manifest that teaches an API server this kind. */
 export const definition = (kind: CustomKind): CustomResourceDefinition => {
   const { group, version, plural, kind: name, scope, subresources } = kind.resource
@@ -59,7 +76,10 @@ export const definition = (kind: CustomKind): CustomResourceDefinition => {
           subresources: Object.fromEntries(
             subresources.map((subresource) => [subresource, subresource === 'scale' ? scaleOf(kind) : {}]),
           ),
-          additionalPrinterColumns: kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
+          additionalPrinterColumns: [
+            ...kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
+            ...wideColumns(kind),
+          ],
           // The API server keeps no empty list, and the next apply of the definition would be told of a conflict.
           ...(kind.selectableFields.length > 0 && {
             selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),

@@ -1,4 +1,4 @@
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
 import { listDeadLetters, replayDeadLetter, type StoredDeadLetter } from '#controllers/adapter/events/dead-letters.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
@@ -38,8 +38,9 @@ const connectTo = async ({ url, credentials, ca }: Omit<NatsAccess, 'name'>): Pr
     return await connect({ ...how, name: 'muster adapter dead-letters', reconnect: false })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
+    const what = error instanceof AuthorizationError ? 'does not let us in' : 'does not answer'
     // Without the user and the password, which may stand before it.
-    throw new LookFailure(`--nats-url: the server ${new URL(url).host} does not let us in: ${why}`, { cause: error })
+    throw new LookFailure(`--nats-url: the server ${new URL(url).host} ${what}: ${why}`, { cause: error })
   }
 }
 

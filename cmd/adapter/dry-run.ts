@@ -60,10 +60,17 @@ const namedIn = (text: string, environment: Readonly<Record<string, string>>): r
   return Object.entries(environment).flatMap(([name, value]) => (words.has(name) ? [value] : []))
 }
 
+/** A task file has no kind; what has another one was named by mistake. @throws UsageError */
+const refuseOtherKind = (file: string, document: unknown): void => {
+  if (!isObject(document) || typeof document.kind !== 'string' || document.kind === 'AdapterTask') return
+  throw new UsageError(`--task: ${file} is a ${document.kind}: name a task file, or the manifest of an AdapterTask`)
+}
+
 const taskOf = (file: string, environment: Readonly<Record<string, string>>, now: () => Date): Task => {
   const text = textOf('--task', file)
   try {
     const document = parseTaskFile(text)
+    refuseOtherKind(file, document)
     const unknown = unknownTaskFields(document)
     if (unknown.length > 0) throw new InvalidTaskError(unknown)
     const { task, adapter = nameIn(task) } = taskOfDocument(document)

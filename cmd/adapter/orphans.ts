@@ -6,7 +6,8 @@ import type { UnclearObject } from '#controllers/adapter/inventory/orphaned-obje
 import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
 import { systemClock } from '#operator/index.ts'
 import { Failure, LookFailure } from '../failure.ts'
-import { withApiServer } from '../with-api-server.ts'
+import { readInput } from '../input.ts'
+import { requireNamespace, withApiServer } from '../with-api-server.ts'
 import type { OrphansOptions } from './command.ts'
 
 /** Milliseconds of one request to the HyperFleet API. */
@@ -17,11 +18,13 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
   const { namespace, hyperfleetApiUrl: url, hyperfleetApiTokenFile: tokenFile, output, prune } = options
   const caFile = options.hyperfleetApiCa
   const connection = url === undefined ? undefined : openHttpConnection({ base: url, userAgent: 'muster', caFile })
+  if (tokenFile !== undefined) await readInput('--hyperfleet-api-token-file', tokenFile)
   const token = tokenFile === undefined ? undefined : fileToken(tokenFile)
   const apiClient =
     connection && new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, token })
   try {
     await withApiServer(options, async (transport) => {
+      await requireNamespace(transport, namespace)
       const reading = { transport, clock: systemClock, namespace, apiClient, signal: new AbortController().signal }
       const orphans = await listOrphans(reading)
       process.stdout.write(

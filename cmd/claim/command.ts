@@ -6,7 +6,7 @@ import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 export const kubeconfigFlags = {
-  namespace: { ...flag('NAME', 'the namespace of the claim', objectName, 'default'), short: 'n' },
+  namespace: flag('NAME', 'the namespace of the claim', objectName, 'default'),
   write: optional('FILE', 'write it into this new file, which only you may read (default: print it)', nonEmpty),
   ...apiServerFlags,
 }

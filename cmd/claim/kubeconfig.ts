@@ -63,6 +63,9 @@ const readKubeconfig = async (api: Api, name: string, namespace: string): Promis
     )
   const cluster = await readCluster(api, claim)
   if (adminKubeconfigName(cluster) === undefined) {
+    const ready = findCondition(claim.status?.conditions, 'Ready')
+    // It names the provider that should have written one.
+    if (ready?.reason === 'NoKubeconfig') throw new Failure(`claim ${name}: ${ready.message}`)
     const { conditions } = cluster.status ?? {}
     const why = findCondition(conditions, UNREACHABLE) ?? findCondition(conditions, 'Ready')
     throw new Failure(`cluster ${cluster.metadata.name} has no kubeconfig yet: ${why?.message ?? 'try again soon'}`)

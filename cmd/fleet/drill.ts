@@ -1,9 +1,11 @@
+import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream'
 import { BUCKETS, type BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { drillFleet, type FleetSnapshot, formatDrill, isOpen } from '#controllers/fleet/drill.ts'
 import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/controllerrevision.ts'
 import { updateOf } from '#controllers/fleet/state/key-update.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { readEntries } from '#lib/nats/bucket-entries.ts'
 import { type Connected, type NatsAccess, openConnection } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
@@ -11,7 +13,7 @@ import { type Api, createApi } from '#operator/client/api.ts'
 import { systemClock } from '#operator/index.ts'
 import type { ApiServerOptions } from '../api-server-flags.ts'
 import { LookFailure } from '../failure.ts'
-import { withApiServer } from '../with-api-server.ts'
+import { requireNamespace, withApiServer } from '../with-api-server.ts'
 
 export interface DrillOptions extends ApiServerOptions {
   readonly natsUrl: string
@@ -31,6 +33,7 @@ export const drill = async (options: DrillOptions): Promise<{ readonly text: str
   const { natsUrl, natsCredentials, natsCa, namespace, output } = options
   try {
     return await withApiServer(options, async (transport) => {
+      await requireNamespace(transport, namespace)
       // Buckets first: a key that is written meanwhile is then one that would be written, and none that would be deleted.
       const buckets = await readBuckets({ url: natsUrl, credentials: natsCredentials, ca: natsCa }, namespace)
       const objects = await readObjects(createApi(transport), namespace)
@@ -74,6 +77,16 @@ const readBucket = async (
   bucket: string,
   namespace: string | undefined,
 ): Promise<FleetSnapshot['desired']> => {
-  const entries = await readEntries(connection, bucket, namespace === undefined ? '>' : `*.${namespace}.*`)
+  const entries = await readEntries(connection, bucket, namespace === undefined ? '>' : `*.${namespace}.*`).catch(
+    (error: unknown) => {
+      if (error instanceof NatsProblem) throw error
+      throw new LookFailure(
+        error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
+          ? `--nats-url: there is no bucket ${bucket}: name the NATS of the fleet; its operator makes the buckets when it first runs`
+          : `--nats-url: the bucket ${bucket} can't be read: ${messageOf(error)}`,
+        { cause: error },
+      )
+    },
+  )
   return entries.map(updateOf).filter(({ bytes }) => bytes !== undefined)
 }

@@ -1,5 +1,4 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { loadAll } from 'js-yaml'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { formatPreview, hasProblems, type Preview, previewDeployment } from '#controllers/fleet/preview.ts'
@@ -12,7 +11,7 @@ import { apiVersionOf, type KubeObject } from '#operator/model/resource.ts'
 import { SelectorError } from '#operator/model/selector.ts'
 import { schemaOf } from '../crds/crds.ts'
 import { UsageError } from '../failure.ts'
-import { readInput } from '../input.ts'
+import { readDocuments } from '../input.ts'
 
 /** What is wrong with what a person wrote. */
 const FAULTS = [SelectorError, ExpressionError, WorkloadError, WindowError, ControlError]
@@ -62,7 +61,7 @@ const objectsIn = async <O extends KubeObject>(
 ): Promise<O[]> => {
   const apiVersion = apiVersionOf(resource)
   const fits = filling(kind)
-  return yamlIn(flag, file, await readInput(flag, file))
+  return (await readDocuments(flag, file))
     .flatMap((document) =>
       isObject(document) && Array.isArray(document.items) ? (document.items as unknown[]) : [document],
     )
@@ -87,12 +86,3 @@ const objectsIn = async <O extends KubeObject>(
 /** Checks an object of a kind by the schema that the API server has, and fills in the same defaults. */
 const filling = (kind: string): ValidateFunction =>
   new Ajv({ strict: false, useDefaults: true, validateFormats: false }).compile(schemaOf(kind))
-
-const yamlIn = (flag: string, file: string, written: string): readonly unknown[] => {
-  try {
-    return loadAll(written)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`${flag}: ${file} is no YAML: ${why}`, { cause: error })
-  }
-}

@@ -6,7 +6,7 @@ import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 export const certificatesFlags = {
-  namespace: { ...flag('NAME', 'the namespace of the cluster’s Secrets', objectName, 'default'), short: 'n' },
+  namespace: flag('NAME', 'the namespace of the cluster’s Secrets', objectName, 'default'),
   ...apiServerFlags,
 }
 

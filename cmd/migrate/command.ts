@@ -59,7 +59,7 @@ Examples:
   muster migrate hive --dry-run --namespace=pools --output=json
   muster migrate hive --dry-run --namespace=pools --kind=ClusterPool --output=manifests
 
-It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 the API server does not have Hive's kinds, 2 what was asked for can't be meant, 3 it could not look.
+It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 the API server does not have Hive's kinds, or they are Muster's already, 2 what was asked for can't be meant, 3 it could not look.
 `
 
 const hiveCommand = (): Command =>

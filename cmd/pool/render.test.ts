@@ -47,24 +47,44 @@ test('an operation that can’t be applied is named', async () => {
   )
 })
 
+// GITOPS-58
 describe('a file that can’t be meant', () => {
   test.each([
     [
       'another kind',
       'kind: Secret\nmetadata: {name: a}\n',
-      'document 0 is a Secret, not a ClusterDeploymentCustomization',
+      'object 1 is no ClusterDeploymentCustomization, it is a Secret',
     ],
     ['nothing in it', '\n', 'holds no ClusterDeploymentCustomization'],
-    ['no YAML', 'a: {b', 'is no YAML: unexpected end of the stream within a flow collection (1:6)'],
-    ['no name', 'kind: ClusterDeploymentCustomization\n', 'document 0 has no metadata.name'],
+    ['no kind', 'apiVersion: v1\n', 'object 1 is no ClusterDeploymentCustomization'],
+    ['no name', 'kind: ClusterDeploymentCustomization\n', 'object 1 has no metadata.name'],
     [
       'no list of operations',
       'kind: ClusterDeploymentCustomization\nmetadata: {name: a}\nspec: {installConfigPatches: x}\n',
       'a: spec.installConfigPatches must be a list of operations',
     ],
+    [
+      'a field that there is not',
+      'kind: ClusterDeploymentCustomization\nmetadata: {name: a}\nspec: {installConfigPatchs: []}\n',
+      'a: spec.installConfigPatchs: a ClusterDeploymentCustomization has no such field',
+    ],
+    [
+      'a path that leads to no field of a spec',
+      'kind: ClusterDeploymentCustomization\nmetadata: {name: a}\nspec: {clusterDeploymentSpecPatches: [{op: add, path: /instalAttemptsLimit, value: 5}]}\n',
+      'a: clusterDeploymentSpecPatches: operation 0 (/instalAttemptsLimit): the spec of a ClusterDeployment has no such field',
+    ],
   ])('%s', async (_what, text, said) => {
     const wrong = await file('wrong.yaml', text)
     await expect(render(installConfig, [wrong])).rejects.toThrow(new UsageError(`--customization: ${wrong}: ${said}`))
+  })
+
+  test('no YAML', async () => {
+    const wrong = await file('wrong.yaml', 'a: {b')
+    await expect(render(installConfig, [wrong])).rejects.toThrow(
+      new UsageError(
+        `--customization: ${wrong} is no YAML: unexpected end of the stream within a flow collection (1:6)`,
+      ),
+    )
   })
 
   test('one that is not there', async () => {

@@ -1,4 +1,3 @@
-import { loadAll } from 'js-yaml'
 import {
   type Customization,
   CustomizationError,
@@ -9,9 +8,12 @@ import {
   parseInstallConfig,
   printInstallConfig,
 } from '#apis/hive.openshift.io/model/install-config.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { Failure, UsageError } from '../failure.ts'
-import { readInput } from '../input.ts'
+import { readDocuments, readInput } from '../input.ts'
+import { hasSpecField, unknownSpecFields } from '../unknown-fields.ts'
 
 export interface Rendered {
   /** One install-config a customization, YAML. */
@@ -30,7 +32,7 @@ export const render = async (installConfigFile: string, customizationFiles: read
   const installConfig = parse(await readInput('--install-config', installConfigFile), installConfigFile)
   const customizations: Customization[] = []
   for (const file of customizationFiles)
-    customizations.push(...customizationsIn(await readInput('--customization', file), file))
+    customizations.push(...customizationsIn(await readDocuments('--customization', file), file))
   try {
     const rendered = customizations.map((customization) => customizeInstallConfig(installConfig, [customization]))
     return {
@@ -61,14 +63,8 @@ interface Written {
   readonly spec?: unknown
 }
 
-const customizationsIn = (written: string, file: string): readonly Customization[] => {
+const customizationsIn = (documents: readonly unknown[], file: string): readonly Customization[] => {
   const refuse = (what: string) => new UsageError(`--customization: ${file}: ${what}`)
-  let documents: readonly unknown[]
-  try {
-    documents = loadAll(written)
-  } catch (error) {
-    throw refuse(`is no YAML: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`)
-  }
   const objects = documents
     .flatMap((document) => itemsOf(document as Written | null))
     .filter((object) => object !== null)
@@ -76,9 +72,11 @@ const customizationsIn = (written: string, file: string): readonly Customization
   return objects.map((object, index) => {
     const { kind, metadata, spec } = object
     if (kind !== ClusterDeploymentCustomization.kind)
-      throw refuse(`document ${index} is a ${String(kind)}, not a ${ClusterDeploymentCustomization.kind}`)
+      throw refuse(
+        `object ${index + 1} is no ${ClusterDeploymentCustomization.kind}${typeof kind === 'string' ? `, it is a ${kind}` : ''}`,
+      )
     const name = metadata?.name
-    if (typeof name !== 'string') throw refuse(`document ${index} has no metadata.name`)
+    if (typeof name !== 'string') throw refuse(`object ${index + 1} has no metadata.name`)
     return { name, ...patchesOf(spec, (what) => refuse(`${name}: ${what}`)) }
   })
 }
@@ -86,9 +84,28 @@ const customizationsIn = (written: string, file: string): readonly Customization
 const itemsOf = (document: Written | null): readonly (Written | null)[] =>
   Array.isArray(document?.items) ? (document.items as Written[]) : [document]
 
-/** The shape of single operations is for the patches to judge. */
+/**
+ * The shape of single operations is for the patches to judge; what the API server would drop is judged here: a customization without it
+ * would be Applied, and change nothing (GITOPS-58).
+ */
 const patchesOf = (spec: unknown, refuse: (what: string) => UsageError): Omit<Customization, 'name'> => {
-  const { installConfigPatches = [] } = (spec ?? {}) as { installConfigPatches?: unknown }
+  const { installConfigPatches = [], clusterDeploymentSpecPatches = [] } = (spec ?? {}) as Record<string, unknown>
   if (!Array.isArray(installConfigPatches)) throw refuse('spec.installConfigPatches must be a list of operations')
+  const [unknown] = unknownSpecFields(ClusterDeploymentCustomization.kind, spec)
+  if (unknown !== undefined) throw refuse(`${unknown}: a ${ClusterDeploymentCustomization.kind} has no such field`)
+  for (const [at, operation] of [clusterDeploymentSpecPatches].flat().entries()) {
+    const path = isObject(operation) ? operation.path : undefined
+    if (typeof path === 'string' && !hasSpecField(ClusterDeployment.kind, tokensOf(path)))
+      throw refuse(
+        `clusterDeploymentSpecPatches: operation ${at} (${path}): the spec of a ${ClusterDeployment.kind} has no such field`,
+      )
+  }
   return { installConfigPatches }
 }
+
+/** Of a JSON Pointer, also without the slash at its beginning, which is taken as well. RFC 6901. */
+const tokensOf = (path: string): readonly string[] =>
+  path
+    .replace(/^\//, '')
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))

@@ -1,4 +1,3 @@
-import { loadAll } from 'js-yaml'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { parseResource, type ResourceBody } from '#controllers/sentinel/decision/resource.ts'
 import { type ConfigPreview, formatConfigPreview, previewConfig } from '#controllers/sentinel/preview.ts'
@@ -10,7 +9,7 @@ import { apiVersionOf } from '#operator/model/resource.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { LookFailure, UsageError } from '../failure.ts'
-import { readInput } from '../input.ts'
+import { readDocuments } from '../input.ts'
 import type { SentinelPreviewOptions } from './command.ts'
 
 /** The preview of every SentinelConfig of a file. @throws UsageError for a file that can't be used, LookFailure without the API */
@@ -94,10 +93,9 @@ const readResources = async ({
 }
 
 const readConfigs = async (where: string, file: string): Promise<SentinelConfig[]> => {
-  const text = await readInput(where, file)
   const { kind } = SentinelConfig
   const apiVersion = apiVersionOf(SentinelConfig)
-  return parseYaml(where, file, text)
+  return (await readDocuments(where, file))
     .flatMap((document) => (isObject(document) && Array.isArray(document.items) ? document.items : [document]))
     .filter((document) => document !== null && document !== undefined)
     .map((document: unknown, position) => {
@@ -109,13 +107,4 @@ const readConfigs = async (where: string, file: string): Promise<SentinelConfig[
         throw new UsageError(`${at} has no metadata.name or no spec`)
       return { ...document, metadata: { namespace: 'default', ...metadata } } as unknown as SentinelConfig
     })
-}
-
-const parseYaml = (where: string, file: string, text: string): readonly unknown[] => {
-  try {
-    return loadAll(text)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`${where}: ${file} is no YAML: ${why}`, { cause: error })
-  }
 }

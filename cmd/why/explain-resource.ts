@@ -1,7 +1,9 @@
+import { hintAt } from '#lib/text/nearest.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { createHttp, readJson } from '#services/hyperfleet-api/client/http.ts'
 import { LookFailure, UsageError } from '../failure.ts'
+import { readInput } from '../input.ts'
 import type { WhyOptions } from './command.ts'
 import { type Explanation, formatExplanation } from './format-explanation.ts'
 
@@ -15,6 +17,7 @@ export const explainResource = async (
 ): Promise<{ readonly text: string; readonly isWaiting: boolean }> => {
   const { kind, name } = parseReference(reference)
   const http = createHttp({ url, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, caFile, clock: systemClock })
+  if (tokenFile !== undefined) await readInput('--hyperfleet-api-token-file', tokenFile)
   const get = (path: string) =>
     http.exchange({ method: 'GET', path, accept: 'application/json' }, new AbortController().signal, readJson)
   try {
@@ -24,11 +27,20 @@ export const explainResource = async (
       output === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : formatExplanation(explanation, new Date())
     return { text, isWaiting: explanation.waits_for.length > 0 }
   } catch (error) {
-    if (error instanceof HyperFleetError) throw new LookFailure(error.message, { cause: error })
+    if (error instanceof HyperFleetError)
+      throw new LookFailure(`${error.message}${hintOf(error, tokenFile)}`, { cause: error })
     throw error
   } finally {
     await http.close()
   }
+}
+
+/** What to write so that it can look, where the answer of the server does not say so. */
+const hintOf = ({ status, message }: HyperFleetError, tokenFile: string | undefined): string => {
+  if (status === 401 && tokenFile === undefined) return '; give a token by --hyperfleet-api-token-file'
+  if (status === 401) return `; the file ${tokenFile} of --hyperfleet-api-token-file has no good token`
+  if (message.includes('wrong version number')) return '; it speaks no TLS: write http:// in --hyperfleet-api-url'
+  return status === undefined ? '; --hyperfleet-api-url says where the API is' : ''
 }
 
 const parseReference = (reference: string): { readonly kind: string; readonly name: string } => {
@@ -57,11 +69,20 @@ interface List<Item> {
 
 type Get = (path: string) => Promise<unknown>
 
-/** An API that tells no kinds may serve any, and one that does not answer says so elsewhere. @throws LookFailure */
-const checkKind = async (get: Get, kind: string): Promise<void> => {
+/**
+ * The plural of a kind that is written otherwise, such as `cluster` or `CLUSTERS`. An API that tells no kinds may serve any, and one that
+ * does not answer says so elsewhere.
+ * @returns undefined where the kind is not what was wrong @throws LookFailure
+ */
+const pluralOf = async (get: Get, kind: string): Promise<string | undefined> => {
   const { items } = (await get('/kinds').catch(() => ({ items: null }))) as List<ListedKind>
-  if (items === null || items.some((known) => known.kind === kind || known.plural === kind)) return
-  throw new LookFailure(`the API has no kind ${kind}: write one of ${items.map(({ plural }) => plural).join(', ')}`)
+  if (items === null || items.some((known) => known.kind === kind || known.plural === kind)) return undefined
+  const meant = items.find(({ kind: name, plural }) =>
+    [name, plural].some((word) => word.toLowerCase() === kind.toLowerCase()),
+  )
+  if (meant !== undefined) return meant.plural
+  const plurals = items.map(({ plural }) => plural)
+  throw new LookFailure(`the API has no kind ${kind}${hintAt(kind, plurals) || ':'} write one of ${plurals.join(', ')}`)
 }
 
 /** The first page, of as many as are not too large together (API-173). */
@@ -81,8 +102,9 @@ const findId = async (get: Get, kind: string, name: string): Promise<string> => 
   const search = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(name) ? `id='${name}'` : `name='${name}'`
   const path = `${list}search=${encodeURIComponent(search)}&fields=id,href`
   const { items, total = 1 } = (await getPage(get, path).catch(async (error: unknown) => {
-    await checkKind(get, kind)
-    throw error
+    const plural = await pluralOf(get, kind)
+    if (plural === undefined) throw error
+    return { items: [{ id: await findId(get, plural, name), href: '' }] }
   })) as List<ListedResource>
   const [first, ...others] = items ?? []
   if (first === undefined) throw new LookFailure(`the API has no ${kind} with ${search}`)

@@ -73,7 +73,7 @@ export const formatExplanation = (explanation: Explanation, now: Date): string =
       'pulses',
       [
         last === undefined ? 'none' : `last: ${since(last.time)}  ${last.reason}, from ${last.source}`,
-        ...(next === undefined ? [] : [`next: ${next.time}, unless something changes`]),
+        ...(next === undefined ? [] : [describeNext(explanation, next.time, now)]),
       ],
     ],
     [
@@ -87,6 +87,20 @@ export const formatExplanation = (explanation: Explanation, now: Date): string =
   const head = `${kind} ${name} (${id}), generation ${generation}: ${phase}${deleted_time === undefined ? '' : ` since ${since(deleted_time)}`}`
   const parts = sections.filter(([, lines]) => lines.length > 0)
   return `${[head, ...parts.flatMap(([title, lines]) => [title, ...lines.map((line) => `  ${line}`)])].join('\n')}\n`
+}
+
+/**
+ * A Sentinel says with each pulse when the next one is due. A report puts it off, by how much the Sentinel alone knows (GITOPS-57).
+ * @param time of the next pulse, as it was said with the last one
+ */
+const describeNext = ({ adapters, pulses: { last } }: Explanation, time: string, now: Date): string => {
+  if (Date.parse(time) > now.getTime()) return `next: ${time}, unless something changes`
+  const isReportedSince = adapters.some(
+    ({ status }) => status !== undefined && Date.parse(status.last_report_time) >= Date.parse(last?.time ?? time),
+  )
+  return isReportedSince
+    ? 'next: put off by reports since the last one, until something changes or the backoff of its Sentinel is over'
+    : `next: was due ${time} (${formatAge(time, now)}), and has not come: kubectl get sentinelconfigs -A`
 }
 
 const describeObject = ({

@@ -2,14 +2,14 @@ import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, type Values } from '#operator/flags/flag.ts'
-import { names, nonEmpty } from '#operator/flags/values.ts'
+import { labelKeys, nonEmpty } from '#operator/flags/values.ts'
 import { type Rights, readAfterConflict } from '#operator/rights.ts'
 
 const flags = {
   clusterDeviceLabels: flag(
     'KEYS',
     'which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas',
-    names,
+    labelKeys(),
     'device.fleet.nationtech.io/',
   ),
   clusterDeviceStateDir: flag(

@@ -2,7 +2,7 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, type Values } from '#operator/flags/flag.ts'
-import { names, nonEmpty } from '#operator/flags/values.ts'
+import { labelKeys, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights } from '#operator/rights.ts'
 import type { FleetOptions } from './options.ts'
 
@@ -10,7 +10,7 @@ const flags = {
   deviceLabels: flag(
     'KEYS',
     'labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all',
-    names,
+    labelKeys('*'),
     '',
   ),
   fleetSigningKeys: optional(

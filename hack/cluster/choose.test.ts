@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { candidates, type Facts } from './choose.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { candidates, type Facts, startCluster } from './choose.ts'
 
 const order = (facts: Partial<Facts>) =>
   candidates({ request: {}, forced: undefined, assets: undefined, built: false, ...facts }).map(
@@ -47,4 +47,14 @@ test.for([
 test('MUSTER_CLUSTER=<context> asks for that context', () => {
   const [only] = candidates({ request: {}, forced: 'my-context', assets: undefined, built: true })
   expect(only?.request).toEqual({ context: 'my-context' })
+})
+
+test('a slip in MUSTER_CLUSTER is told as that, and not as a kubeconfig that is missing alone', async () => {
+  vi.stubEnv('MUSTER_CLUSTER', 'lokal')
+  vi.stubEnv('KUBECONFIG', '/nonexistent')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const start = { request: {}, name: 'none', say: () => {} } as unknown as Parameters<typeof startCluster>[0]
+  await expect(startCluster(start)).rejects.toThrow(
+    'an existing cluster, as MUSTER_CLUSTER=lokal names its context: There is no kubeconfig /nonexistent',
+  )
 })

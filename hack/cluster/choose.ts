@@ -36,7 +36,10 @@ export const candidates = ({ request, forced, assets: folder, built }: Facts): r
     return [{ provider: existing, request, because: 'as --kubeconfig or --context says' }]
   if (forced === 'kind') return [{ provider: kind, request, because }]
   if (forced === 'local') return [{ provider: local, request, because }]
-  if (forced) return [{ provider: existing, request: { context: forced }, because }]
+  if (forced)
+    return [
+      { provider: existing, request: { context: forced }, because: `as MUSTER_CLUSTER=${forced} names its context` },
+    ]
 
   const inAssets = { provider: assets, request, because: 'as KUBEBUILDER_ASSETS is set' }
   const thatRuns = { provider: running, request, because: 'as it runs already' }
@@ -72,7 +75,7 @@ export const startCluster = async (start: Start): Promise<Cluster> => {
     }
     // What is set up and can't be used deserves a word, even when something else serves.
     if (choices.length > 1 && provider !== running) start.say(`Skipping ${provider.title}: ${reason.split('\n')[0]}`)
-    reasons.push(`${provider.title}: ${reason}`)
+    reasons.push(`${provider.title}${choices.length > 1 ? '' : `, ${because}`}: ${reason}`)
   }
   throw new SetupError(`No cluster to work with:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`)
 }

@@ -4,7 +4,7 @@ import { agentFlags } from '#cmd/agent/flags.ts'
 import { apiFlags } from '#cmd/api/command.ts'
 import { kubeconfigFlags } from '#cmd/claim/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
-import { spelled, variableOf } from '#cmd/flag.ts'
+import { letterOf, spelled, variableOf } from '#cmd/flag.ts'
 import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { certificatesFlags } from '#cmd/hosted/command.ts'
@@ -73,9 +73,9 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }
 
-const line = ([name, { value, help, short, default: text }]: readonly [string, Flag<unknown>]): string =>
+const line = ([name, { value, help, default: text }]: readonly [string, Flag<unknown>]): string =>
   row(
-    `${short === undefined ? '' : `\`-${short}\`, `}\`${spelled(name)}=${value}\``,
+    `${letterOf(name) === undefined ? '' : `\`${letterOf(name)}\`, `}\`${spelled(name)}=${value}\``,
     `\`${variableOf(name)}\``,
     text ? `\`${text}\`` : '',
     cell(help),

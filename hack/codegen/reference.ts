@@ -1,4 +1,4 @@
-import { CATEGORY, objectSchema } from '#apis/schema/definition.ts'
+import { CATEGORY, objectSchema, wideColumns } from '#apis/schema/definition.ts'
 import type { CustomKind } from '#apis/schema/kind.ts'
 import type { StructuralSchema } from '#apis/schema/structural.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
@@ -73,11 +73,17 @@ const section = (kind: CustomKind): string => {
       row('short names', kind.shortNames.map((name) => `\`${name}\``).join(', ')),
       row('scope', resource.scope),
       row('columns', kind.columns.map(({ name }) => name).join(', ')),
+      ...wideRow(kind),
       row('field selectors', kind.selectableFields.map((path) => `\`${path.slice(1)}\``).join(', ')),
     ].join('\n'),
     ...(spec === undefined ? [] : [fieldTable(fieldsOf('spec', spec, true))]),
     ...(status === undefined ? [] : [fieldTable(fieldsOf('status', status, false))]),
   ].join('\n\n')
+}
+
+const wideRow = (kind: CustomKind): readonly string[] => {
+  const columns = wideColumns(kind)
+  return columns.length === 0 ? [] : [row('with `-o wide`', columns.map(({ name }) => name).join(', '))]
 }
 
 const INTRODUCTION = `# Custom resources

@@ -31,7 +31,7 @@ const startManager = async (place: Place, manager: Manager, ...more: readonly st
   const { args, env, dashboardUrl } = await settingOf(place, manager, ...more)
   const child = await startMuster({ name: 'manager', log: subject.toLowerCase(), args, folder: logs, env })
   run.undo(`Stopping the manager of the ${subject}`, async () => void (await child.stop()))
-  run.watch(child)
+  run.watch(child, `the manager of the ${subject}`)
   return { subject, metricsUrl: child.metricsUrl, dashboardUrl }
 }
 

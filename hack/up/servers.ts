@@ -73,7 +73,7 @@ export const startApi = (
       const args = await apiArgs(place, { port, storage: `--data-dir=${data}`, natsUrl, requiredAdapters })
       const child = await startMuster({ name: 'api', log: 'api', args, folder: logs })
       run.undo('Stopping the HyperFleet API', async () => void (await child.stop()))
-      run.watch(child)
+      run.watch(child, 'the HyperFleet API')
       return `http://127.0.0.1:${port}`
     },
     (url) => url,

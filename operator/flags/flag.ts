@@ -12,8 +12,6 @@ export interface Flag<T> {
   /** What stands for the value in `--help`, e.g. `NAME`. */
   readonly value: string
   readonly help: string
-  /** One letter, for flags that people know by it: `n` is `-n`. */
-  readonly short?: string
   /** Names that it had until the last release, in camelCase. They are taken once more, with a warning, and shown nowhere. */
   readonly formerly?: readonly string[]
   readonly default: string | undefined

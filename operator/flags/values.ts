@@ -89,6 +89,21 @@ export const names = (value: string): readonly string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '')
 
+const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?([A-Za-z0-9]([\w.-]*[A-Za-z0-9])?)?$/
+
+/** The same, of keys of labels, and prefixes that end in a slash. A value behind a key would have it match nothing. @param others words that stand for more, such as `*` */
+export const labelKeys =
+  (...others: readonly string[]) =>
+  (value: string): readonly string[] => {
+    const keys = names(value)
+    const wrong = keys.find((key) => !others.includes(key) && !LABEL_KEY.test(key))
+    if (wrong === undefined) return keys
+    const [key = ''] = wrong.split('=')
+    const instead =
+      key !== wrong && LABEL_KEY.test(key) ? `the key alone, ${key}` : 'keys such as site or example.com/site'
+    throw new Error(`${JSON.stringify(wrong)} is no key of a label: write ${instead}`)
+  }
+
 /** The same, of absolute paths. */
 export const absolutePaths = (value: string): readonly string[] => {
   const paths = names(value)

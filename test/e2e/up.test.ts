@@ -158,7 +158,7 @@ test('a manager that dies ends the run with its last words; real clusters can be
   process.kill(manager?.pid ?? 0, 'SIGKILL')
   expect(await run.exited, run.output()).toBe(1)
   expect(run.output()).toMatch(
-    /"Watch the adapters[^"]*" failed: muster manager ended \(SIGKILL\)\. Its log, .*sentinels\.log, ends with:\n\{/,
+    /"Watch the adapters[^"]*" failed: the manager of the Sentinels ended \(SIGKILL\)\. Its log, .*sentinels\.log, ends with:\n\{/,
   )
   expect(run.output()).toContain('✓ Stopping the cluster')
   expect(run.output()).not.toContain('real clusters')

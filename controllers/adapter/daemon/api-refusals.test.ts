@@ -43,3 +43,14 @@ test('what the task reads beside is no business of its status', () => {
   refusals.record(answered({ method: 'POST', url: `${BASE}/events` }, 403, 'no'))
   expect(refusals.problem).toBeUndefined()
 })
+
+test('ADAPTER-106: events of a type that the API does not serve are refused; a report that it can’t read is about one run', () => {
+  const register = { method: 'PUT', url: `${BASE}/events/consumers/dns` } as const
+  const refusals = new ApiRefusals(() => {})
+  refusals.record(answered(REPORT, 400, 'no such condition'))
+  expect(refusals.problem).toBeUndefined()
+  refusals.record(answered(register, 400, "resourceType 'clusterz' is not served"))
+  expect(refusals.problem).toBe("resourceType 'clusterz' is not served")
+  refusals.record(answered(register, 200))
+  expect(refusals.problem).toBeUndefined()
+})

@@ -1,4 +1,4 @@
-/** What the HyperFleet API refuses to a task because of its identity, so that the task's status says so: ADAPTER-106. */
+/** What the HyperFleet API refuses to a task because of its identity or its type of resources, so that the task's status says so: ADAPTER-106. */
 import { NoTokenError } from '../http/bearer-token.ts'
 import type { RequestOutcome } from '../http/client.ts'
 
@@ -24,7 +24,9 @@ export class ApiRefusals {
     const duty = dutyOf(request)
     if (duty === undefined) return
     const before = this.problem
-    if (status === 401 || status === 403 || error instanceof NoTokenError) this.#problems.set(duty, problem)
+    // 400 to its events is a type that the API does not serve; to a report it is about one run, which says so.
+    const isRefused = status === 401 || status === 403 || (status === 400 && duty === 'events')
+    if (isRefused || error instanceof NoTokenError) this.#problems.set(duty, problem)
     else if (status !== undefined && status < 500 && status !== 429) this.#problems.delete(duty)
     if (this.problem !== before) this.#onChange()
   }

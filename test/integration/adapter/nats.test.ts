@@ -87,6 +87,7 @@ test('the user in the URL is let in, to list what was kept and to take events; o
   const refused = await run(urlFor('wr0ng'))
   expect(refused).toMatchObject({ code: 3, output: expect.stringContaining('does not let us in') })
   expect(refused.output).not.toContain('wr0ng')
+  expect(await run('nats://127.0.0.1:9')).toMatchObject({ code: 3, output: expect.stringContaining('does not answer') })
 
   const inside = await connect({ servers: guarded.url, user: 'muster', pass: 's3cret' })
   const { streams } = await jetstreamManager(inside)

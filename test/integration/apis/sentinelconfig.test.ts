@@ -12,6 +12,15 @@ beforeAll(async () => {
   namespace = await cluster.namespace('sentinelconfig')
 })
 
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+
+interface Definition {
+  readonly spec: {
+    readonly names: { readonly kind: string; readonly categories?: readonly string[] }
+    readonly versions: readonly { readonly additionalPrinterColumns?: readonly { readonly name: string }[] }[]
+  }
+}
+
 const MINIMAL = { resourceType: 'clusters', hyperfleetAPI: { url: 'http://hyperfleet-api:8080' } }
 
 const create = (spec: object, name = 'sample'): Promise<SentinelConfig> =>
@@ -195,6 +204,33 @@ describe('kubectl', () => {
       shown   clusters   region=us-east   12          2          Watch    True    AGE
       "
     `)
+  })
+
+  test('get -o wide says why an object is not Ready, of every kind that has conditions', async () => {
+    await create({ ...MINIMAL }, 'refused')
+    await cluster.rest('PATCH', pathOf(SentinelConfig, { namespace, name: 'refused', subresource: 'status' }), {
+      status: {
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'APIRefused',
+            message: '401: give a token',
+            lastTransitionTime: '2026-01-01T00:00:00Z',
+          },
+        ],
+      },
+    })
+    const get = ['get', 'sentinelconfigs', 'refused', `--namespace=${namespace}`]
+    expect(await cluster.kubectl(...get)).not.toContain('APIRefused')
+    expect(await cluster.kubectl(...get, '--output=wide')).toMatch(/ APIRefused +401: give a token\s*$/)
+    const all = await cluster.rest<{ items: readonly Definition[] }>('GET', DEFINITIONS)
+    const ours = all.items.filter(({ spec }) => spec.names.categories?.includes('muster'))
+    const silent = ours.filter(({ spec: { versions } }) =>
+      versions.some(({ additionalPrinterColumns: columns }) => !columns?.some(({ name }) => name === 'Reason')),
+    )
+    expect(silent.map(({ spec }) => spec.names.kind)).toEqual(['AdapterInventory'])
+    expect(ours.length).toBe(9)
   })
 
   test('get muster lists all kinds of ours', async () => {

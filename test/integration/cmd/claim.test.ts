@@ -132,6 +132,13 @@ describe('CLAIM-11: a claim with a cluster', () => {
     expect(await refusal('early')).toMatchInlineSnapshot(
       `"cluster claimed has no kubeconfig yet: there is no Secret yet"`,
     )
+    const why = 'the cluster has no kubeconfig: the provider locall, which its label names, has written none'
+    const ready = { ...condition, type: 'Ready', status: 'False', message: why }
+    const ofEarly = `${HIVE}/${pools}/clusterclaims/early/status`
+    await plane.rest('PATCH', ofEarly, {
+      status: { conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] },
+    })
+    expect(await refusal('early')).toBe(`claim early: ${why}`)
     const asleep = await claimed('asleep', { ...ADMIN, powerState: 'Hibernating' }, { powerState: 'Hibernating' })
     await letIn(asleep, '--verb=get', '--resource=clusterdeployments,secrets')
     await secret(asleep, await readFile(plane.kubeconfig, 'utf8'))

@@ -117,3 +117,42 @@ test('it is not said without --dry-run, nor of a cluster without such kinds', as
     await empty.stop()
   }
 }, 60_000)
+
+// GITOPS-55
+test.each([
+  ['migrate', 'hive', '--dry-run'],
+  ['adapter', 'orphans'],
+  ['fleet', 'drill', '--nats-url=nats://127.0.0.1:9'],
+])('in a namespace that is not there nothing was looked at: muster %s %s', async (...args) => {
+  const { code, output } = await muster([...args, '--namespace=nowhere', `--kubeconfig=${plane.kubeconfig}`])
+  expect([code, output.replace(plane.server, 'SERVER')]).toEqual([
+    3,
+    'muster: --namespace: SERVER has no namespace nowhere: write another one, or --context',
+  ])
+})
+
+// GITOPS-56
+test('attack: of the cluster that Muster works on it prints nothing that could be deleted by the page’s next line', async () => {
+  const ours = await sharedControlPlane()
+  const namespace = await ours.namespace('not-hive')
+  const object = {
+    apiVersion: 'hive.openshift.io/v1',
+    kind: 'ClusterDeploymentCustomization',
+    metadata: { name: 'oslo', namespace },
+    spec: { installConfigPatches: [{ op: 'replace', path: '/metadata/name', value: 'oslo' }] },
+  }
+  const path = collection('ClusterDeploymentCustomization', namespace)
+  await ours.rest('POST', path, object)
+  const command = ['migrate', 'hive', '--dry-run', '--output=manifests', `--namespace=${namespace}`]
+  const look = () => muster([...command, `--kubeconfig=${ours.kubeconfig}`])
+  expect(await look()).toMatchObject({ code: 0, output: expect.stringContaining('name: oslo') })
+  const condition = { status: 'False', reason: 'Any', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }
+  const conditions = ['Ready', 'Reconciling', 'Stalled'].map((type) => ({ type, ...condition }))
+  const { metadata } = await ours.rest<{ metadata: object }>('GET', `${path}/oslo`)
+  await ours.rest('PUT', `${path}/oslo/status`, { ...object, metadata, status: { conditions } })
+  const { code, output } = await look()
+  expect([code, output.replace(ours.server, 'SERVER')]).toEqual([
+    1,
+    `muster: ClusterDeploymentCustomization ${namespace}/oslo of SERVER is Muster’s already: name the cluster with Hive, with --kubeconfig and --context`,
+  ])
+})

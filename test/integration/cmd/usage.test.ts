@@ -3,10 +3,54 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { program } from '#cmd/program.ts'
 import { muster } from './run.ts'
 
 const root = join(import.meta.dirname, '../../..')
+
+describe('GITOPS-54: what people know from other programs', () => {
+  test.each([
+    [['help'], 'Usage: muster [options] [command]'],
+    [['help', 'pool'], 'Usage: muster pool [options] [command]'],
+    [['help', 'pool', 'plan'], 'Usage: muster pool plan [options] <pool>'],
+    [['pool', 'help'], 'Usage: muster pool [options] [command]'],
+    [['pool', 'help', 'plan'], 'Usage: muster pool plan [options] <pool>'],
+  ])('%j is --help', async (args, usage) => {
+    expect(await muster(args)).toEqual({
+      code: 0,
+      output: expect.stringMatching(new RegExp(`^${RegExp.escape(usage)}`)),
+    })
+  })
+
+  test.each([
+    [['help', 'pol'], 'muster: unknown command pol; did you mean pool?'],
+    [['pool', 'help', 'pln'], 'muster: unknown command pln; did you mean plan? (valid: render, plan)'],
+  ])('%j names what there is', async (args, output) => {
+    expect(await muster(args)).toEqual({
+      code: 2,
+      output: expect.stringMatching(new RegExp(`^${RegExp.escape(output)}`)),
+    })
+  })
+
+  test('a claim may be called help', async () => {
+    const { output } = await muster(['claim', 'kubeconfig', 'help', '--kubeconfig=/nonexistent'])
+    expect(output).toBe('muster: kubeconfig /nonexistent does not exist: name another file')
+  })
+
+  test('-n is --namespace of every command that has it', () => {
+    const withSubcommands = (command: Command): readonly Command[] => [
+      command,
+      ...command.commands.flatMap(withSubcommands),
+    ]
+    const flags = withSubcommands(program())
+      .flatMap(({ options }) => options)
+      .filter(({ long }) => long === '--namespace')
+    expect(flags.length).toBeGreaterThan(5)
+    expect(flags.map(({ short }) => short)).toEqual(flags.map(() => '-n'))
+  })
+})
 
 describe('what can’t be meant ends with code 2 and one line that says what to write', () => {
   test('no command', async () => {
@@ -92,9 +136,20 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['manager', 'sentinel'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unexpected argument too many arguments for 'manager'. Expected 0 arguments but got 1: sentinel: everything is said by flags ("muster manager --help" lists what is)",
+        "output": "muster: unexpected argument sentinel: everything is said by flags ("muster manager --help" lists what is)",
       }
     `)
+  })
+
+  test('GITOPS-54: an argument too many is named alone, and a command that is mistyped is none', async () => {
+    expect(await muster(['why', 'clusters/a', 'clusters/b'])).toEqual({
+      code: 2,
+      output: 'muster: unexpected argument clusters/b: 1 is all that is taken ("muster why --help" lists what is)',
+    })
+    expect(await muster(['agent', 'enrol'])).toEqual({
+      code: 2,
+      output: 'muster: unexpected argument enrol; did you mean enroll? ("muster agent --help" lists what is)',
+    })
   })
 
   test('an unknown controller', async () => {
@@ -287,7 +342,7 @@ describe('what is asked for is printed', () => {
 
       Options:
         --controllers <NAMES>                   which controllers to run, separated by commas: sentinel, adapter, clusterpool, clusterclaim, clusterdeployment, clusterdevice, fleet (default: sentinel,adapter,clusterpool,clusterclaim,clusterdeployment,clusterdevice,fleet; MUSTER_CONTROLLERS)
-        --namespace <NAME>                      the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
+        -n, --namespace <NAME>                  the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
         --metrics-bind-address <ADDRESS>        where /metrics is served; 0 for nowhere (default: :8080; MUSTER_METRICS_BIND_ADDRESS)
         --health-probe-bind-address <ADDRESS>   where /healthz and /readyz are served; 0 for nowhere (default: :8081; MUSTER_HEALTH_PROBE_BIND_ADDRESS)
         --kubeconfig <FILE>                     kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account) (MUSTER_KUBECONFIG)

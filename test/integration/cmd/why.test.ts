@@ -36,11 +36,45 @@ test('muster why says what it can’t find, and what it can’t mean', async () 
     code: 2,
     output: 'muster: resource: "boston" is none: write KIND/NAME, such as clusters/boston',
   })
-  for (const kind of ['cluster', 'Clustre'])
-    expect(await muster(['why', `${kind}/boston`, `--hyperfleet-api-url=${api.url}`])).toEqual({
-      code: 3,
-      output: `muster: the API has no kind ${kind}: write one of clusters`,
-    })
+  expect(await muster(['why', 'Gateway/boston', `--hyperfleet-api-url=${api.url}`])).toEqual({
+    code: 3,
+    output: 'muster: the API has no kind Gateway: write one of clusters',
+  })
+})
+
+test('GITOPS-57: muster why takes a kind as npm run up and kubectl write it, and knows one that is mistyped', async () => {
+  const api = await serve({ entities })
+  const { id } = await api.cluster('boston')
+  const why = (resource: string) => muster(['why', resource, `--hyperfleet-api-url=${api.url}`])
+  for (const kind of ['cluster', 'CLUSTERS'])
+    expect(await why(`${kind}/boston`)).toMatchObject({ output: expect.stringContaining(`Cluster boston (${id})`) })
+  expect(await why('clustres/boston')).toEqual({
+    code: 3,
+    output: 'muster: the API has no kind clustres; did you mean clusters? write one of clusters',
+  })
+})
+
+test('GITOPS-57: muster why says which flag lets it look', async () => {
+  await using api = await scriptedServer((_, response) => {
+    response.writeHead(401, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ detail: 'no' }))
+  })
+  const token = join(await temporaryFolder('token'), 'token')
+  await writeFile(token, 'expired')
+  const why = async (...flags: readonly string[]) => (await muster(['why', 'clusters/boston', ...flags])).output
+  expect(await why(`--hyperfleet-api-url=${api.url}`)).toMatch(/401: no; give a token by --hyperfleet-api-token-file$/)
+  expect(await why(`--hyperfleet-api-url=${api.url}`, `--hyperfleet-api-token-file=${token}`)).toMatch(
+    /401: no; the file .*token of --hyperfleet-api-token-file has no good token$/,
+  )
+  expect(await why('--hyperfleet-api-token-file=/nonexistent')).toBe(
+    'muster: --hyperfleet-api-token-file: /nonexistent can’t be read (ENOENT)',
+  )
+  expect(await why('--hyperfleet-api-url=http://127.0.0.1:9')).toMatch(
+    /ECONNREFUSED 127\.0\.0\.1:9; --hyperfleet-api-url says where the API is$/,
+  )
+  expect(await why(`--hyperfleet-api-url=${api.url.replace('http', 'https')}`)).toMatch(
+    /; it speaks no TLS: write http:\/\/ in --hyperfleet-api-url$/,
+  )
 })
 
 // API-185

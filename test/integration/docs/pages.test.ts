@@ -6,6 +6,11 @@ import { type Block, commandsBelow, type Page, parsePage, REPOSITORY } from './p
 import { notRunBy } from './run-by.ts'
 import { ARGOCD, WORLDS } from './worlds.ts'
 
+/** A command about an object of a namespace, by its name, or about a folder of them. */
+const NAMED_OBJECT =
+  /\bkubectl (?:(?:apply|delete) -k|(?:get|wait|describe|patch|delete|annotate|scale) (?:clusterpool|clusterclaim|clusterdeployment|clusterdeploymentcustomization|fleetdep|adaptertask|sentinelconfig|configmap|secret|lease)s?[ /](?!-)\S)/
+const NAMESPACE = /(?:^| )(?:-n |--namespace|-A\b|--all-namespaces|--kubeconfig=)/
+
 describe('links', () => {
   test.each(PAGES.map((page) => [page.path, page] as const))('of %s lead somewhere', (_, page) => {
     expect(
@@ -59,6 +64,17 @@ describe('commands', () => {
     })
     expect(problems).toEqual([])
   })
+
+  // A reader comes from other pages, which set the namespace of the context; here each page has a kubeconfig of its own.
+  test.each(pagesWithCommands().map((page) => [page.path, page] as const))(
+    'of %s find their objects whatever namespace the page before has set',
+    (_, { world, blocks }) => {
+      if (world !== 'up') return
+      const lines = blocks.filter(({ way }) => way.how === 'here').flatMap(({ commands }) => commands.split('\n'))
+      const isSet = lines.some((line) => line.includes('config set-context --current --namespace='))
+      expect(isSet ? [] : lines.filter((line) => NAMED_OBJECT.test(line) && !NAMESPACE.test(line))).toEqual([])
+    },
+  )
 
   test('stand in blocks of sh, where they are run', () => {
     const strays = PAGES.flatMap(({ path, plainFences }) =>

@@ -1,8 +1,9 @@
 /** `muster fleet drill`: what a release would do, told before it does. */
 import { connect } from '@nats-io/transport-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { LookFailure } from '#cmd/failure.ts'
 import { drill } from '#cmd/fleet/drill.ts'
-import { tcpProxy } from '#test/harness/index.ts'
+import { startNats, tcpProxy } from '#test/harness/index.ts'
 import { rawHeaders, UNDECODABLE } from '#test/harness/raw-headers.ts'
 import { type FleetWorld, fleetWorld, scoreOf } from './world.ts'
 
@@ -93,5 +94,15 @@ test('where NATS is cut off while it is read, the drill judges nothing and says 
   proxy.endAfter(200_000)
   await expect(drilled(proxy.url)).rejects.toThrow(
     /^the bucket fleet-state was cut off after \d+ entries, with \d+ to come: the connection to NATS broke/,
+  )
+})
+
+// GITOPS-55
+test('of a NATS without the fleet’s buckets, as that of another program, the drill judges nothing', async () => {
+  await using other = await startNats()
+  await expect(drilled(other.url)).rejects.toThrow(
+    new LookFailure(
+      '--nats-url: there is no bucket fleet-desired: name the NATS of the fleet; its operator makes the buckets when it first runs',
+    ),
   )
 })
