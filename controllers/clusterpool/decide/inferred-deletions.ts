@@ -16,7 +16,7 @@ import { planClaims } from './claims.ts'
  * one of that cluster's already: the list that a person read is not another one a write later.
  */
 export const findInferredDeletions = (observed: Observed, now: Date): readonly InferredClusterDeletion[] => {
-  const given = new Map(planClaims(observed, []).assignments.map(({ claim, cluster }) => [cluster, claim.name]))
+  const halfDone = new Map(planClaims(observed, []).assignments.map(({ claim, cluster }) => [cluster, claim.name]))
   return observed.clusters
     .flatMap((cluster) => {
       const why = inferredReason(cluster, observed, now)
@@ -25,7 +25,7 @@ export const findInferredDeletions = (observed: Observed, now: Date): readonly I
         : [
             {
               key: cluster.uid,
-              revision: cluster.claim ?? given.get(cluster) ?? '',
+              revision: cluster.claim ?? halfDone.get(cluster) ?? '',
               name: cluster.name,
               why,
               ...silentSince(cluster, observed),

@@ -55,7 +55,7 @@ export const kubeadmConfig = (
 ): readonly object[] => {
   const apiVersion = 'kubeadm.k8s.io/v1beta4'
   const extraEnvs = Object.entries(env).map(([name, value]) => ({ name, value }))
-  const given = extraEnvs.length === 0 ? {} : { extraEnvs }
+  const ownEnv = extraEnvs.length === 0 ? {} : { extraEnvs }
   return [
     {
       apiVersion,
@@ -63,8 +63,8 @@ export const kubeadmConfig = (
       clusterName: 'muster',
       kubernetesVersion: version,
       networking: { podSubnet: POD_SUBNET, serviceSubnet: SERVICE_SUBNET },
-      apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])], ...given },
-      ...(extraEnvs.length > 0 && { controllerManager: given, scheduler: given, etcd: { local: given } }),
+      apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])], ...ownEnv },
+      ...(extraEnvs.length > 0 && { controllerManager: ownEnv, scheduler: ownEnv, etcd: { local: ownEnv } }),
     },
     {
       apiVersion,

@@ -67,7 +67,7 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
 }
 
 /**
- * A server that reads its configuration again, as at each new device, refuses whoever has not shown a key yet: one refusal says nothing
+ * A server that reads its configuration again, as at each new device, refuses clients that have not shown a key yet: one refusal says nothing
  * of ours.
  */
 const MAX_REFUSALS = 3
