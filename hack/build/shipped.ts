@@ -7,7 +7,7 @@ export const SHIPPED_PROGRAM = 'MUSTER_TEST_PROGRAM'
 const root = join(import.meta.dirname, '../..')
 
 /** The program with its papers. */
-export interface Shipped {
+interface Shipped {
   readonly folder: string
   /** Of what it was built. */
   readonly info: BuildInfo
