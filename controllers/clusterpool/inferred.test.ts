@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
-import { DeletionBrake } from '#operator/model/deletion-brake.ts'
+import { DeletionBrake, digestDeletions } from '#operator/model/deletion-brake.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import { aClaim, aCluster, aCustomization, aNamespace, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
@@ -153,6 +153,15 @@ describe('POOL-66: a pool whose namespace was deleted', () => {
     expect(inferred(ending({ claims, pool: deletedIn(59)(aPool({ size: 1 })) }))).toEqual([
       'theirs: its claim theirs goes with namespace pools',
     ])
+  })
+
+  test('names the same list before and after a cluster says what its claim says already', () => {
+    const claims = [aClaim('theirs', { namespace: 'given' })]
+    const listOf = (cluster: ClusterDeployment) =>
+      digestDeletions(findInferredDeletions(toObserved(ending({ claims, clusters: [cluster] })), minutes(61)))
+    const before = listOf(aCluster('given'))
+    expect(before).toBe(listOf(aCluster('given', { claim: 'theirs' })))
+    expect(before).not.toBe(listOf(aCluster('given', { claim: 'another' })))
   })
 
   test('holds all of them, unclaimed ones too, and says so', () => {

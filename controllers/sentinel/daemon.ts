@@ -3,7 +3,6 @@ import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redh
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { guardedLookup } from '#lib/egress/guarded-lookup.ts'
 import { httpAllowlist } from '#lib/egress/http-allowlist.ts'
-import { collectGarbage } from '#lib/process/collect-garbage.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -35,6 +34,8 @@ export interface SentinelDaemonDeps {
   readonly hyperfleetApiTokenFile?: string | undefined
   /** File with the authorities that it is known by. */
   readonly hyperfleetApiCa?: string | undefined
+  /** SENTINEL-46. */
+  readonly collectGarbage: () => void
   /** Looks which other configs cover the same resources, and which resources none covers. */
   readonly check: OwnershipCheck
   /** The loops that run in this process, by uid of their SentinelConfig. */
@@ -95,7 +96,7 @@ export const sentinelDaemon =
             ),
           )
       },
-      tidying: new Tidying(collectGarbage, before?.pulses ?? 0),
+      tidying: new Tidying(deps.collectGarbage, before?.pulses ?? 0),
       warn: (reason, message) => context.events.warning(reason, message),
       metrics,
       clock,

@@ -1,5 +1,6 @@
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { weaknessOfTargets } from '#lib/egress/own-services.ts'
+import { collectGarbage } from '#lib/process/collect-garbage.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, optional, toggle, type Values, weakening } from '#operator/flags/flag.ts'
 import { httpPrefixes, objectName } from '#operator/flags/values.ts'
@@ -20,7 +21,8 @@ const flags = {
   denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
 }
 
-type Context = Omit<SentinelOptions, 'httpTargets'> & Pick<Values<typeof flags>, 'sentinelHttpTargets'>
+type Context = Omit<SentinelOptions, 'httpTargets' | 'collectGarbage'> &
+  Pick<Values<typeof flags>, 'sentinelHttpTargets'>
 
 const rights: Rights = {
   account: 'hyperfleet-sentinel',
@@ -57,6 +59,6 @@ export const sentinelEntry = {
   rights,
   load: async ({ sentinelHttpTargets: httpTargets, ...context }: Context) => {
     const { sentinel } = await import('./index.ts')
-    return sentinel({ ...context, httpTargets })
+    return sentinel({ ...context, httpTargets, collectGarbage })
   },
 } as const satisfies ControllerEntry<Context>

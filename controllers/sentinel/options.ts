@@ -19,6 +19,8 @@ export interface SentinelOptions {
   readonly hyperfleetApiTokenFile?: string | undefined
   /** File with the authorities that it is known by, PEM; those of the machine when left out. */
   readonly hyperfleetApiCa?: string | undefined
+  /** Gives back what is garbage, where the process is the Sentinel's: it takes as long as all that lives in it is large. SENTINEL-46. */
+  readonly collectGarbage: () => void
   /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
   readonly denyOverlap?: boolean
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Child, startChild, untilReady } from '../process/child.ts'
+import { goSettings } from '../process/go-settings.ts'
 import { accepts, freePort } from '../process/ports.ts'
 
 /** The parts of Argo CD that sync: no UI, no login, no notifications. */
@@ -95,6 +96,7 @@ export const startArgo = async (options: ArgoOptions): Promise<Argo> => {
     ARGOCD_PLUGINSOCKFILEPATH: join(folder, 'plugins'),
     ARGOCD_SYNC_WAVE_DELAY: '0',
     ARGOCD_RECONCILIATION_TIMEOUT: `${resync}s`,
+    ...goSettings(),
   }
   const children = new Map<ArgoPart, Child>()
 

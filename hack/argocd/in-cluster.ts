@@ -1,5 +1,6 @@
 /** Argo CD as its own manifests install it, with what a test cluster without webhooks wants otherwise. */
 import { dump } from 'js-yaml'
+import { goSettings } from '../process/go-settings.ts'
 
 export interface InCluster {
   /** Argo CD's manifests/core-install, from the folder of the kustomization: a path that begins with `..`. */
@@ -23,11 +24,11 @@ export const inCluster = ({ manifests, namespace, resync }: InCluster): string =
       // As programs of this machine have it: what is seen of an object is what was just applied, since its controller says which generation it means.
       patch('ConfigMap', 'argocd-cmd-params-cm', { data: { 'controller.sync.wave.delay.seconds': '0' } }),
       // Our commits are not signed, and gpg is one program less.
-      container('Deployment', 'argocd-repo-server', { ARGOCD_GPG_ENABLED: 'false' }),
+      container('Deployment', 'argocd-repo-server', { ARGOCD_GPG_ENABLED: 'false', ...goSettings() }),
       // Before each call of the repo-server gRPC asks for a TXT record that no cluster has: where names of the world can't be asked
       // for, every look at an Application would begin with waiting for four seconds.
-      container('StatefulSet', 'argocd-application-controller', WITHOUT_TXT),
-      container('Deployment', 'argocd-applicationset-controller', WITHOUT_TXT),
+      container('StatefulSet', 'argocd-application-controller', { ...WITHOUT_TXT, ...goSettings() }),
+      container('Deployment', 'argocd-applicationset-controller', { ...WITHOUT_TXT, ...goSettings() }),
       // Images that were loaded into the node are not asked for again.
       ...['Deployment', 'StatefulSet'].map((kind) => ({
         target: { kind },

@@ -2,7 +2,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { bundle } from '#hack/build/bundle.ts'
+import { shippedOnce } from '#hack/build/shipped.ts'
 import { type Child, startChild, untilReady } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { type DeployedProgram, deployedMemory } from './deployed.ts'
@@ -39,10 +39,7 @@ let bundled: Promise<string> | undefined
 
 /** The bundle's entry; made once a run. */
 const program = (): Promise<string> => {
-  bundled ??= shortFolder().then(async (folder) => {
-    await bundle(folder)
-    return join(folder, 'muster.mjs')
-  })
+  bundled ??= shippedOnce(shortFolder).then(({ folder }) => join(folder, 'muster.mjs'))
   return bundled
 }
 

@@ -1,12 +1,18 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bundle } from '#hack/build/bundle.ts'
-import { temporaryFolder } from '#hack/process/folder.ts'
-import { BUNDLED_PROGRAM } from './muster.ts'
+import { ship } from '#hack/build/ship.ts'
+import { SHIPPED_PROGRAM } from '#hack/build/shipped.ts'
+import { guardFolder } from '#hack/process/reaper.ts'
 
-/** Bundles the program for a run that starts it hundreds of times, and has tests start that. Bundling costs as much as twenty starts save: each part of the run has the same. */
+/**
+ * Bundles the program for a run that starts it hundreds of times, puts it into images and measures it: each of these has the same bundle,
+ * which costs a core seven seconds. Its path is short, as test/bench/short-folder.ts has it.
+ */
 export const useBundle = async (): Promise<void> => {
-  if (process.env[BUNDLED_PROGRAM] !== undefined) return
-  const folder = join(await temporaryFolder('bundle'), 'dist')
-  await bundle(folder)
-  process.env[BUNDLED_PROGRAM] = join(folder, 'muster.mjs')
+  if (process.env[SHIPPED_PROGRAM] !== undefined) return
+  const folder = await mkdtemp(join(tmpdir(), 'm-'))
+  guardFolder(folder)
+  await ship(folder)
+  process.env[SHIPPED_PROGRAM] = join(folder, 'muster.mjs')
 }

@@ -11,6 +11,7 @@ import { clusterApiManifests } from '#hack/cluster-api/manifests.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { startChild, untilReady } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { goSettings } from '#hack/process/go-settings.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { certificateFor } from './certificates.ts'
 import type { ControlPlane } from './controlplane.ts'
@@ -72,7 +73,7 @@ export const startClusterApi = async (plane: Plane): Promise<ClusterApi> => {
         ...GATES[manager],
       ],
       cwd: folder,
-      env: { PATH: process.env.PATH, HOME: folder, KUBECONFIG: plane.kubeconfig, POD_IP: '127.0.0.1' },
+      env: { PATH: process.env.PATH, HOME: folder, KUBECONFIG: plane.kubeconfig, POD_IP: '127.0.0.1', ...goSettings() },
       logFile: logFile(manager),
       guarded: true,
     })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { SHIPPED_PROGRAM } from '#hack/build/shipped.ts'
 import { type Exit, signalGroup } from '#hack/process/child.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
 import { UNHANDLED_REJECTION } from '#lib/process/unhandled-rejections.ts'
@@ -37,16 +38,13 @@ export interface MusterProcess extends AsyncDisposable {
 /** Milliseconds, from the first question. Long enough for a busy machine; a test that waits longer never says what it waited for. */
 const LINE_PATIENCE = 60_000
 
-/** The environment variable that names the program where the run has bundled it: bundled.ts. */
-export const BUNDLED_PROGRAM = 'MUSTER_TEST_PROGRAM'
-
 const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
 
 /** `muster` of this checkout, or the bundle of it, which starts in half the time. */
 export const CHECKOUT: Command = [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
-  process.env[BUNDLED_PROGRAM] ?? PROGRAM,
+  process.env[SHIPPED_PROGRAM] ?? PROGRAM,
 ]
 
 /** A program, with its first arguments. */

@@ -9,10 +9,15 @@ import type { InferredClusterDeletion, Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import { brokenReason, isClaimGone, isSilentForLong } from './buckets.ts'
+import { planClaims } from './claims.ts'
 
-/** All that would be deleted now for such a reason, in the order of their names. */
-export const findInferredDeletions = (observed: Observed, now: Date): readonly InferredClusterDeletion[] =>
-  observed.clusters
+/**
+ * All that would be deleted now for such a reason, in the order of their names. A claim whose cluster does not say yet that it has it is
+ * one of that cluster's already: the list that a person read is not another one a write later.
+ */
+export const findInferredDeletions = (observed: Observed, now: Date): readonly InferredClusterDeletion[] => {
+  const halfDone = new Map(planClaims(observed, []).assignments.map(({ claim, cluster }) => [cluster, claim.name]))
+  return observed.clusters
     .flatMap((cluster) => {
       const why = inferredReason(cluster, observed, now)
       return why === undefined
@@ -20,7 +25,7 @@ export const findInferredDeletions = (observed: Observed, now: Date): readonly I
         : [
             {
               key: cluster.uid,
-              revision: cluster.claim ?? '',
+              revision: cluster.claim ?? halfDone.get(cluster) ?? '',
               name: cluster.name,
               why,
               ...silentSince(cluster, observed),
@@ -28,6 +33,7 @@ export const findInferredDeletions = (observed: Observed, now: Date): readonly I
           ]
     })
     .toSorted((a, b) => compareText(a.name, b.name))
+}
 
 const silentSince = (cluster: Cluster, { pool }: Observed): Pick<InferredClusterDeletion, 'silentSince'> =>
   cluster.claim === undefined && isSilentForLong(cluster, pool.spec)

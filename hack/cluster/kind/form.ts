@@ -1,4 +1,5 @@
 import { load } from 'js-yaml'
+import { goSettings } from '../../process/go-settings.ts'
 import type { KubeconfigFile } from '../kubeconfig.ts'
 import type { StartedKindNode } from './node.ts'
 import {
@@ -26,7 +27,7 @@ export const formCluster = async (
 ): Promise<KubeconfigFile> => {
   const { host, port } = await reach(first.getHost(), first.getMappedPort(API_SERVER_PORT))
   const version = (await first.run({ title: 'Reading its version', command: ['cat', VERSION_FILE] })).trim()
-  const config = kubeadmConfig(host, version).map((part) => JSON.stringify(part))
+  const config = kubeadmConfig(host, version, goSettings()).map((part) => JSON.stringify(part))
   await first.copyContentToContainer([{ content: config.join('\n---\n'), target: KUBEADM_CONFIG }])
   for (const step of SETUP) {
     say(`  ${step.title} …`)

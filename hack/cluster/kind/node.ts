@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { LocalContainer } from '../../docker/local-container.ts'
 import { ProcessError } from '../../process/errors.ts'
+import { goSettings } from '../../process/go-settings.ts'
 import type { Kubectl } from '../kubectl.ts'
 import { lastWords, removeContainer } from './ended.ts'
 import { loadCommand } from './images.ts'
@@ -18,7 +19,9 @@ import {
   COLLECT_PROGRAMS,
   KEEP_SETTINGS,
   PROGRAMS_FOLDER,
+  SERVICES_CONFIG,
   type Step,
+  servicesConfig,
 } from './plan.ts'
 import { removeWhenWeEnd } from './watch.ts'
 
@@ -59,6 +62,9 @@ export class KindNode extends LocalContainer {
           this.#log = [...this.#log, ...text.trimEnd().split('\n')].slice(-KEPT_LINES)
         })
       })
+    const env = goSettings()
+    if (Object.keys(env).length > 0)
+      this.withEnvironment(env).withCopyContentToContainer([{ content: servicesConfig(env), target: SERVICES_CONFIG }])
     // containerd can't put an overlay on the container's overlay. A volume begins with what the image has there: the cluster's images.
     Object.assign(this.createOpts, { Volumes: { '/var': {} } })
     // The entrypoint arranges cgroups for systemd, which must not be the machine's own.

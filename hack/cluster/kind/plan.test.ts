@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { BOOTED, JOIN_COMMAND, joining, KEEP_SETTINGS, kubeadmConfig, SETUP, WAITS } from './plan.ts'
+import { goSettings } from '../../process/go-settings.ts'
+import { BOOTED, JOIN_COMMAND, joining, KEEP_SETTINGS, kubeadmConfig, SETUP, servicesConfig, WAITS } from './plan.ts'
 
 test("kubeadm's configuration", () => {
   expect(kubeadmConfig('docker.example', 'v1.36.1')).toMatchInlineSnapshot(`
@@ -60,6 +61,21 @@ test("kubeadm's configuration", () => {
 test('the certificate is good for the host once, whatever the host', () => {
   expect(kubeadmConfig('localhost', 'v1.36.1')[0]).toMatchObject({
     apiServer: { certSANs: ['localhost', '127.0.0.1'] },
+  })
+})
+
+test('a cluster collects garbage as our own children do', () => {
+  const env = goSettings({ GOGC: '400', GOMEMLIMIT: '', PATH: '/bin' })
+  expect(env).toEqual({ GOGC: '400' })
+  expect(servicesConfig({ ...env, GOMEMLIMIT: '1GiB' })).toBe(
+    '[Manager]\nDefaultEnvironment=GOGC=400 GOMEMLIMIT=1GiB\n',
+  )
+  const given = { extraEnvs: [{ name: 'GOGC', value: '400' }] }
+  expect(kubeadmConfig('localhost', 'v1.36.1', env)[0]).toMatchObject({
+    apiServer: given,
+    controllerManager: given,
+    scheduler: given,
+    etcd: { local: given },
   })
 })
 

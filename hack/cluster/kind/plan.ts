@@ -33,13 +33,29 @@ const MACHINE_SETTINGS: Readonly<Record<string, number>> = {
   'kernel/keys/root_maxbytes': 25_000_000,
 }
 
+/** Gives an environment to what systemd starts in a node: kubelet and containerd, which gives it to what begins a container. */
+export const SERVICES_CONFIG = '/etc/systemd/system.conf.d/muster-go.conf'
+
+/** The text of that file. */
+export const servicesConfig = (env: Readonly<Record<string, string>>): string =>
+  `[Manager]\nDefaultEnvironment=${Object.entries(env)
+    .map((pair) => pair.join('='))
+    .join(' ')}\n`
+
 /**
  * kubeadm's configuration of a cluster of one node, in which workloads may run on the control plane.
  * @param host how this machine reaches the container: the API server's certificate must be good for it
  * @param version of Kubernetes, as the node image has it: v1.36.1
+ * @param env of the control plane's programs, beside their own
  */
-export const kubeadmConfig = (host: string, version: string): readonly object[] => {
+export const kubeadmConfig = (
+  host: string,
+  version: string,
+  env: Readonly<Record<string, string>> = {},
+): readonly object[] => {
   const apiVersion = 'kubeadm.k8s.io/v1beta4'
+  const extraEnvs = Object.entries(env).map(([name, value]) => ({ name, value }))
+  const ownEnv = extraEnvs.length === 0 ? {} : { extraEnvs }
   return [
     {
       apiVersion,
@@ -47,7 +63,8 @@ export const kubeadmConfig = (host: string, version: string): readonly object[] 
       clusterName: 'muster',
       kubernetesVersion: version,
       networking: { podSubnet: POD_SUBNET, serviceSubnet: SERVICE_SUBNET },
-      apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])] },
+      apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])], ...ownEnv },
+      ...(extraEnvs.length > 0 && { controllerManager: ownEnv, scheduler: ownEnv, etcd: { local: ownEnv } }),
     },
     {
       apiVersion,

@@ -4,7 +4,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
 import { ARGOCD, ARGOCD_VERSION } from '../../argocd/binaries.ts'
-import { ship } from '../../build/ship.ts'
+import { shippedOnce } from '../../build/shipped.ts'
 import type { Installable } from '../../debian/install.ts'
 import { ensureBinaries } from '../../gobuild/build.ts'
 import { DELIVERED_NATS } from '../../nats/binaries.ts'
@@ -81,9 +81,8 @@ const ensureArchives = async (
 }
 
 const muster = async (): Promise<ImageSource> => {
-  const dist = join(await temporaryFolder('dist'), 'dist')
-  const { info } = await ship(dist)
-  return musterImage(dist, info)
+  const { folder, info } = await shippedOnce(async () => join(await temporaryFolder('dist'), 'dist'))
+  return musterImage(folder, info)
 }
 
 /**

@@ -34,6 +34,7 @@ const RETRY_DELAY_MS = 1_000
 export const connectAgent = async (options: ConnectOptions, signal: AbortSignal): Promise<NatsConnection> => {
   const { url, device, authenticator, ca, clock, log } = options
   const nats = hideCredentials(url)
+  let refusals = 0
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
     try {
@@ -49,11 +50,13 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
         ...(authenticator !== undefined && { authenticator }),
       })
     } catch (error) {
-      if (error instanceof AuthorizationError && !isLate(error))
+      refusals = error instanceof AuthorizationError && !isLate(error) ? refusals + 1 : 0
+      if (refusals === MAX_REFUSALS)
         throw new RefusedError(`NATS at ${nats} does not let the device ${device} in: check --nats-credentials`, {
           cause: error,
         })
-      if (tries === 1)
+      if (refusals > 0) log.warn('NATS refuses the device, the agent tries again in a second', { nats })
+      else if (tries === 1)
         log.warn('NATS does not answer: what runs goes on, the agent connects again in a second', {
           nats,
           problem: messageOf(error),
@@ -62,6 +65,12 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
     }
   }
 }
+
+/**
+ * A server that reads its configuration again, as at each new device, refuses clients that have not shown a key yet: one refusal says nothing
+ * of ours.
+ */
+const MAX_REFUSALS = 3
 
 /** A server that many devices reach at once, or a slow network: the server did not hear the key in time, and refused none. */
 const isLate = ({ message }: AuthorizationError): boolean => /authentication timeout/i.test(message)

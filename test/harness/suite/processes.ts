@@ -1,6 +1,7 @@
 /** What the processes of a suite are given: each manager as its own ServiceAccount, all of them by the same API and NATS. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SHIPPED_PROGRAM } from '#hack/build/shipped.ts'
 import { readKubeconfig, writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { apiArgs } from '#hack/muster/api.ts'
 import {
@@ -18,7 +19,6 @@ import { agentProgram, saysReady, servedProgram } from '#hack/muster/program.ts'
 import type { SigningFiles } from '#hack/muster/signing.ts'
 import type { Program } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { BUNDLED_PROGRAM } from '../muster.ts'
 import { SKEW_FILE_VARIABLE } from '../skew.ts'
 import { type Supervised, supervise } from './supervised.ts'
 
@@ -86,7 +86,7 @@ const ENVIRONMENT = { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS }
 
 /** The same from the bundle of the run, where there is one: it starts in half the time. */
 const bundled = (program: Program): Program => {
-  const bundle = process.env[BUNDLED_PROGRAM]
+  const bundle = process.env[SHIPPED_PROGRAM]
   if (bundle === undefined) return program
   return { ...program, args: program.args.map((arg) => (arg.endsWith('/cmd/muster.ts') ? bundle : arg)) }
 }

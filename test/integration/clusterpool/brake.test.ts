@@ -12,9 +12,13 @@ import { planOf } from '#cmd/pool/plan.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
-import { eventually, poolWorld } from './world.ts'
+import { eventually, type PoolWorld, poolWorld } from './world.ts'
 
 const LONG = 40_000
+
+/** The claims that the pool's clusters say they have: the pool counts one as claimed before it says so itself. */
+const claimsOf = async ({ clusters }: PoolWorld, pool: string): Promise<readonly string[]> =>
+  (await clusters(pool)).flatMap(({ spec }) => spec.clusterPoolRef?.claimName || []).toSorted()
 
 test('clusters whose claims are gone are held and listed when they are many, and go when a person releases the list', {
   timeout: 300_000,
@@ -25,11 +29,7 @@ test('clusters whose claims are gone are held and listed when they are many, and
   await the.pool('claimed', { size: 0 })
   for (const name of claims) await the.claim(name, 'claimed')
   await eventually(async () => expect((await the.get.pool('claimed')).status).toMatchObject({ claimed: 3 }), LONG)
-  // The pool counts a cluster as claimed before the cluster says so itself.
-  await eventually(async () => {
-    const claimed = (await the.clusters('claimed')).map(({ spec }) => spec.clusterPoolRef?.claimName ?? '')
-    expect(claimed.toSorted()).toEqual(claims.toSorted())
-  }, LONG)
+  await eventually(async () => expect(await claimsOf(the, 'claimed')).toEqual(claims.toSorted()), LONG)
   await manager.stop()
   for (const name of claims) {
     await the.api.delete(ClusterClaim, name, the.namespace)
@@ -90,6 +90,7 @@ test('POOL-66: a namespace of pool and claims that is deleted takes none of many
   const names = async () => (await the.clusters('ending')).map(({ metadata }) => metadata.name)
   const deleted = async () => (await the.clusters('ending')).filter(({ metadata }) => metadata.deletionTimestamp)
   await eventually(async () => expect(await names()).toHaveLength(4), LONG)
+  await eventually(async () => expect(await claimsOf(the, 'ending')).toEqual(['one', 'two']), LONG)
   const all = await names()
 
   await plane.rest('DELETE', `/api/v1/namespaces/${the.namespace}`)
@@ -135,6 +136,7 @@ test('POOL-66: a namespace that a person ended by force, though it waited for cl
   const clusters = async () =>
     (await the.clusters('forced')).map(({ metadata }) => [metadata.name, metadata.deletionTimestamp])
   await eventually(async () => expect(await clusters()).toHaveLength(3), LONG)
+  await eventually(async () => expect(await claimsOf(the, 'forced')).toEqual(['mine']), LONG)
   const all = await clusters()
   const path = `/api/v1/namespaces/${the.namespace}`
   /** Passes that began after this call, and ended. */

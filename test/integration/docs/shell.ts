@@ -5,6 +5,7 @@ import { chmod, copyFile, cp, mkdir, readdir, readFile, symlink, writeFile } fro
 import { join } from 'node:path'
 import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { goSettings } from '#hack/process/go-settings.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
 import { fits } from './output.ts'
 import { type Block, type Page, REPOSITORY } from './page.ts'
@@ -56,6 +57,7 @@ export const runPage = async (
     // What all processes of a test run share: test/harness/global.ts.
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     NODE_OPTIONS: process.env.NODE_OPTIONS,
+    ...goSettings(),
     XDG_STATE_HOME: join(folder, 'state'),
     ...(await ownKubeconfig(environment, folder)),
   }

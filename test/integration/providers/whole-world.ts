@@ -76,7 +76,13 @@ export const wholeWorld = async ({
     },
     async startManagers({ clock = systemClock, adapter: deps } = {}) {
       const options = { version: 'test', hyperfleetApiUrl: url }
-      const sent = sentinel({ ...options, clock: systemClock, identity: 'test', registry: new Registry() })
+      const sent = sentinel({
+        ...options,
+        collectGarbage: () => undefined,
+        clock: systemClock,
+        identity: 'test',
+        registry: new Registry(),
+      })
       const byClock = [
         clusterPool({ clock, registry: new Registry() }),
         clusterClaim(),

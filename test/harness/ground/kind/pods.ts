@@ -93,7 +93,9 @@ export const gitServer = (): readonly Manifest[] => [
       ],
       env: [{ name: 'HOME', value: '/tmp' }],
       ports: [{ containerPort: GIT_PORT }],
-      readinessProbe: { tcpSocket: { port: GIT_PORT }, periodSeconds: 1 },
+      startupProbe: { tcpSocket: { port: GIT_PORT }, periodSeconds: 1, failureThreshold: 600 },
+      // Each connection is a process of git.
+      readinessProbe: { tcpSocket: { port: GIT_PORT } },
       volumeMounts: [
         { name: 'repositories', mountPath: '/srv/git' },
         { name: 'tmp', mountPath: '/tmp' },
@@ -173,11 +175,14 @@ export const postgresServer = async (password: string): Promise<readonly Manifes
         ports: [{ containerPort: POSTGRES_PORT }],
         // As every database has its share: without one all that runs here, and beside it, goes first.
         resources: { requests: { cpu: '50m' } },
-        readinessProbe: {
+        // A program that is run in a container costs the node a tenth of a core-second: until it has begun, and no longer.
+        startupProbe: {
           exec: { command: ['pg_isready', '-h', '127.0.0.1', '-q'] },
           periodSeconds: 2,
           timeoutSeconds: 10,
+          failureThreshold: 300,
         },
+        readinessProbe: { tcpSocket: { port: POSTGRES_PORT }, periodSeconds: 5 },
       },
       volumes: [
         { name: 'data', persistentVolumeClaim: { claimName: 'postgres' } },
