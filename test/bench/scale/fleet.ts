@@ -51,6 +51,9 @@ export const scaleFleet: Bench = {
       )
       smallest ??= start
     }
+    context.note(
+      'A start grows with the devices and with the Deployments, and no term of it grows faster: each device is read once from each of four buckets and from Kubernetes, and compared with the Deployments that its labels may select (FLEET-126). Some 0.6 s of CPU are of no device. Before that rule a start with 50,000 devices and 500 Deployments was not over after a minute.',
+    )
     context.note(`The operator has a heap of ${MEMORY_MIB * 0.75} MiB at most, for a limit of ${MEMORY_MIB} MiB.`)
     return figures
   },
