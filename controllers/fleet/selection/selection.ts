@@ -37,7 +37,7 @@ export const neededLabels = ({ targetSelector }: Pick<TargetSpec, 'targetSelecto
     requirement.operator === 'In' ? { key: requirement.key, values: requirement.values } : [],
   )
 
-/** A hundred Deployments are tried on ten thousand devices, and few are asked why not: the sentence is made for these. */
+/** A Deployment may be tried on all devices, and few are asked why not: the sentence is made for these. */
 const notSelected = (why: () => string): Selection => ({
   is: 'NotSelected',
   get why() {
