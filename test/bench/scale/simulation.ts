@@ -46,19 +46,22 @@ export const scaleSimulation: Bench = {
     }
     const [size, deployments] = [sized(SIZES[1]), sized(MANY_DEPLOYMENTS)]
     say(`${size} devices, ${deployments} Deployments`)
-    add(
-      `${size.toLocaleString('en')} devices, ${deployments.toLocaleString('en')} Deployments`,
-      simulate(size, deployments),
+    // What Deployments take themselves is no device's.
+    const changed = [...simulate(size, deployments)].filter(([name]) => name === CHANGED)
+    add(`${size.toLocaleString('en')} devices, ${deployments.toLocaleString('en')} Deployments`, new Map(changed))
+    note(
+      'What grows is what the memory of the machine takes, no number of steps: an event looks its device up in maps of all of them, a heartbeat in one and the others in three, and goes to what it finds there. With 10,000 devices that is in the caches of a core, with 1,000,000 it is read from memory. What one such look-up takes is the last row of each fleet; it is of the thread that works.',
     )
     note(
-      'The term that is not flat is the memory of the machine. Each event takes the same steps whatever the number of devices, but it looks its device up in maps of all of them, a heartbeat in one and the others in three, and goes to what it finds there: with 10,000 devices that is in the caches of a core, with 1,000,000 it is read from memory. What one such look-up takes is the last row of each fleet; it is of the thread that works, without the collection of garbage.',
+      'Where Devices are replaced, V8 marks what is left each time its heap has grown by a part: of 1,000,000 devices that takes some 8 s of CPU, about 5 µs for each that changes, the thread that works has about 12 µs.',
     )
-    note('With 1,000 Deployments a changed Device is compared with the one that its label may select: FLEET-126.')
+    note('With 1,000 Deployments a changed Device is compared with those alone that its labels may select (FLEET-126).')
     return figures
   },
 }
 
 const MEMORY = 'memory of a device'
+const CHANGED = 'a changed Device'
 const LOOK_UP = 'a look-up of a name'
 
 /** By name: KiB, and µs an event. */
@@ -72,7 +75,7 @@ const simulate = (size: number, deployments: number): ReadonlyMap<string, number
   const kinds: Readonly<Record<string, (event: number) => Happening>> = {
     'a heartbeat': (event) => fleet.beat(place(event)),
     'a report': (event) => fleet.report(place(event), event % 2 === 0 ? 'Failed' : 'Running'),
-    'a changed Device': (event) => fleet.enter(place(event), String(event)),
+    [CHANGED]: (event) => fleet.enter(place(event), String(event)),
   }
   for (const [name, make] of Object.entries(kinds)) measured.set(name, cpuOf(events, make))
   const share = Math.max(1, size / deployments)
