@@ -29,7 +29,7 @@ export const scaleShards: Bench = {
       }
     }
     context.note(
-      'Each Sentinel reads every change of the API and leaves out what is not in its part. So what all of them and the API take together grows with the Sentinels times the changes: that is the term that is not linear. Pulses are divided, and so is the memory of resources.',
+      'Each Sentinel reads every change of the API and leaves out what is not in its part. So what all of them and the API take together grows with the Sentinels times the changes: that is the term that is not linear. Pulses are divided; what 20,000 resources take is little beside the process itself.',
     )
     context.note('Sentinels, API and load share the cores of the machine: CPU tells more than the time does.')
     return figures

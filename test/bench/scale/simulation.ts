@@ -20,7 +20,7 @@ const KIB = 1_024
 /** Without NATS and Kubernetes, and so without the sizes that a machine has room for. */
 export const scaleSimulation: Bench = {
   name: 'scale-simulation',
-  summary: `What the fleet operator knows, without any I/O, with ${SIZES.map((size) => size.toLocaleString('en')).join(', ')} devices and ${DEPLOYMENTS} Deployments, one of them for each device: memory of a device, and the CPU that an event takes until what follows from it is decided, the collection of garbage included.`,
+  summary: `The state of the fleet operator, without any I/O, with ${SIZES.map((size) => size.toLocaleString('en')).join(', ')} devices and ${DEPLOYMENTS} Deployments, one of them for each device: memory of a device, and the CPU that an event takes until what follows from it is decided, the collection of garbage included.`,
   run: async ({ say, note, sized }) => {
     // V8 compiles what runs often: the first fleet would pay for all.
     simulate(sized(SIZES[1]), DEPLOYMENTS)
@@ -50,7 +50,7 @@ export const scaleSimulation: Bench = {
     const changed = [...simulate(size, deployments)].filter(([name]) => name === CHANGED)
     add(`${size.toLocaleString('en')} devices, ${deployments.toLocaleString('en')} Deployments`, new Map(changed))
     note(
-      'What grows is what the memory of the machine takes, no number of steps: an event looks its device up in maps of all of them, a heartbeat in one and the others in three, and goes to what it finds there. With 10,000 devices that is in the caches of a core, with 1,000,000 it is read from memory. What one such look-up takes is the last row of each fleet; it is of the thread that works.',
+      'The term that grows is the time of the machine’s memory, no number of steps: an event looks its device up in maps of all of them, a heartbeat in one and the others in three, and goes to what it finds there. With 10,000 devices that is in the caches of a core, with 1,000,000 it is read from memory. One such look-up is the last row of each fleet; it is of the thread that works.',
     )
     note(
       'Where Devices are replaced, V8 marks what is left each time its heap has grown by a part: of 1,000,000 devices that takes some 8 s of CPU, about 5 µs for each that changes, the thread that works has about 12 µs.',
