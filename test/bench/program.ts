@@ -33,6 +33,8 @@ export interface Start {
   readonly env?: NodeJS.ProcessEnv
   /** Stands before the program and becomes it by exec: what puts it into a control group, say. */
   readonly prefix?: readonly string[]
+  /** Milliseconds that it may take to be ready; a minute when left out. */
+  readonly readyWithin?: number
 }
 
 let bundled: Promise<string> | undefined
@@ -51,6 +53,7 @@ export const startMuster = async ({
   deployedAs,
   env,
   prefix = [],
+  readyWithin: timeout = 60_000,
 }: Start): Promise<MusterProcess> => {
   const entry = await program()
   const memory = deployedMemory(deployedAs).env
@@ -66,7 +69,7 @@ export const startMuster = async ({
     logFile: join(await mkdtemp(join(folder, `${args[0]}-`)), 'log'),
     guarded: true,
   })
-  await untilReady(child, () => answers(probe), { interval: 10 })
+  await untilReady(child, () => answers(probe), { timeout, interval: 10 })
   return {
     url,
     readyMs: moment() - startedAt,
@@ -88,7 +91,7 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-export interface ManagerStart extends Pick<Start, 'deployedAs' | 'env' | 'prefix'> {
+export interface ManagerStart extends Pick<Start, 'deployedAs' | 'env' | 'prefix' | 'readyWithin'> {
   /** Names, separated by commas. */
   readonly controllers: string
   /** Beside those of every manager. */

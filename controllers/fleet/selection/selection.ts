@@ -25,7 +25,19 @@ export interface TargetSpec {
   readonly tolerations?: readonly Toleration[]
 }
 
-/** A hundred Deployments are tried on ten thousand devices, and few are asked why not: the sentence is made for these. */
+/** A label that a device has with one of these values, or it is not meant. */
+export interface NeededLabel {
+  readonly key: string
+  readonly values: readonly string[]
+}
+
+/** Those that the selector names with their values: most devices are left out by these alone. @throws SelectorError */
+export const neededLabels = ({ targetSelector }: Pick<TargetSpec, 'targetSelector'>): readonly NeededLabel[] =>
+  selectorOf(targetSelector).flatMap((requirement) =>
+    requirement.operator === 'In' ? { key: requirement.key, values: requirement.values } : [],
+  )
+
+/** A Deployment may be tried on all devices, and few are asked why not: the sentence is made for these. */
 const notSelected = (why: () => string): Selection => ({
   is: 'NotSelected',
   get why() {

@@ -7,12 +7,16 @@ import { Heartbeats } from './heartbeats.ts'
 import { bytesOf, type KeyUpdate } from './key-update.ts'
 import type { DesiredEntry, PlacementFacts } from './placement.ts'
 import { PlacementIndex, type PlacementState } from './placement-state.ts'
+import { SelectionIndex } from './selection-index.ts'
 import { UndecidedDevices } from './undecided-devices.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 export class FleetFacts {
-  readonly deployments = new Map<string, DeploymentView>()
-  readonly devices = new Map<string, DeviceView>()
+  readonly #deployments = new Map<string, DeploymentView>()
+  readonly #devices = new Map<string, DeviceView>()
+  readonly #selections = new SelectionIndex(this.#devices)
+  readonly deployments: ReadonlyMap<string, DeploymentView> = this.#deployments
+  readonly devices: ReadonlyMap<string, DeviceView> = this.#devices
   readonly heartbeats = new Heartbeats()
   readonly placements = new PlacementIndex()
   readonly entries = new DecodedEntries()
@@ -21,6 +25,42 @@ export class FleetFacts {
 
   constructor(signer: EntrySigner) {
     this.#signer = signer
+  }
+
+  setDeployment(deployment: DeploymentView): void {
+    this.#deployments.set(deployment.key, deployment)
+    this.#selections.deploymentSeen(deployment)
+  }
+
+  /** @returns whether it was there */
+  deleteDeployment(key: string): boolean {
+    this.#selections.deploymentDeleted(key)
+    return this.#deployments.delete(key)
+  }
+
+  setDevice(device: DeviceView): void {
+    this.#selections.deviceChanges(device.name, device)
+    this.#devices.set(device.name, device)
+  }
+
+  /** @returns whether it was there */
+  deleteDevice(name: string): boolean {
+    this.#selections.deviceChanges(name, undefined)
+    return this.#devices.delete(name)
+  }
+
+  /** The Devices that a Deployment may be for: no other one is. FLEET-126. */
+  devicesFor(deployment: DeploymentView): Iterable<DeviceView> {
+    return this.#selections.devicesOf(deployment)
+  }
+
+  /** The Deployments that may be for a Device, and those that could not say so of it before. FLEET-126. */
+  *deploymentsFor(device: DeviceView): Iterable<DeploymentView> {
+    const undecided = this.undecided.deploymentsOf(device.name)
+    for (const key of new Set([...this.#selections.deploymentsOf(device), ...undecided])) {
+      const deployment = this.#deployments.get(key)
+      if (deployment !== undefined) yield deployment
+    }
   }
 
   /** The facts of a placement, without the Deployment that has its slot. */

@@ -48,13 +48,12 @@ export class FleetState extends FleetQueries {
 
   /** Also when only its rollout or its revisions changed. */
   deploymentSeen(deployment: DeploymentView): void {
-    const { deployments, devices, placements } = this.facts
     this.#markCompetitorsChanged(deployment.key)
-    deployments.set(deployment.key, deployment)
+    this.facts.setDeployment(deployment)
     this.#deletedByPerson.remove(deployment.key)
     this.facts.undecided.forgetDeployment(deployment.key)
-    for (const device of devices.values()) this.facts.addIfSelected(deployment, device)
-    for (const state of placements.ofDeployment(deployment.key)) this.#rematch(state)
+    for (const device of this.facts.devicesFor(deployment)) this.facts.addIfSelected(deployment, device)
+    for (const state of this.facts.placements.ofDeployment(deployment.key)) this.#rematch(state)
     this.#dirtyDeployments.add(deployment.key)
   }
 
@@ -62,23 +61,22 @@ export class FleetState extends FleetQueries {
   deploymentDeleted(key: string, deletedUid?: string): void {
     this.#markCompetitorsChanged(key)
     if (deletedUid !== undefined && this.hasKeys(key)) this.#deletedByPerson.add(key, deletedUid)
-    if (!this.facts.deployments.delete(key) && deletedUid === undefined) return
+    if (!this.facts.deleteDeployment(key) && deletedUid === undefined) return
     this.facts.undecided.forgetDeployment(key)
     for (const state of this.facts.placements.ofDeployment(key)) this.#unmatch(state)
     this.#dirtyDeployments.delete(key)
   }
 
   deviceSeen(device: DeviceView): void {
-    const { deployments, devices, placements } = this.facts
-    devices.set(device.name, device)
+    this.facts.setDevice(device)
     this.#dirtyDevices.add(device.name)
-    for (const deployment of deployments.values())
+    for (const deployment of this.facts.deploymentsFor(device))
       if (this.facts.addIfSelected(deployment, device)) this.#dirtyDeployments.add(deployment.key)
-    for (const state of placements.ofDevice(device.name)) this.#rematch(state)
+    for (const state of this.facts.placements.ofDevice(device.name)) this.#rematch(state)
   }
 
   deviceDeleted(name: string): void {
-    if (!this.facts.devices.delete(name)) return
+    if (!this.facts.deleteDevice(name)) return
     for (const key of this.facts.undecided.forgetDevice(name)) this.#dirtyDeployments.add(key)
     for (const state of this.facts.placements.ofDevice(name)) this.#unmatch(state)
   }

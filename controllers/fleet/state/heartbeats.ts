@@ -1,28 +1,31 @@
 /** The devices that have a heartbeat. */
 export class Heartbeats {
-  readonly #alive = new Set<string>()
-  /** Of the bucket; older heartbeats are stale. */
-  readonly #revisions = new Map<string, number>()
+  /**
+   * By device the revision in the bucket, before which heartbeats are stale, and whether there is one now: see `offline`. One look-up
+   * finds both: a look-up takes longer the more devices there are.
+   */
+  readonly #known = new Map<string, number>()
 
   /** @returns whether the device went online or offline by it */
   update(device: string, revision: number, isAlive: boolean): boolean {
-    if (revision <= (this.#revisions.get(device) ?? 0) && revision !== 0) return false
-    this.#revisions.set(device, revision)
-    if (this.#alive.has(device) === isAlive) return false
-    if (isAlive) this.#alive.add(device)
-    else this.#alive.delete(device)
-    return true
+    const known = this.#known.get(device) ?? offline(0)
+    const wasAlive = known >= 0
+    if (revision <= (wasAlive ? known : offline(known)) && revision !== 0) return false
+    this.#known.set(device, isAlive ? revision : offline(revision))
+    return wasAlive !== isAlive
   }
 
   isAlive(device: string): boolean {
-    return this.#alive.has(device)
+    return (this.#known.get(device) ?? offline(0)) >= 0
   }
 
   /** The bucket was made anew. @returns the devices that had a heartbeat */
   clear(): readonly string[] {
-    const devices = [...this.#alive]
-    this.#alive.clear()
-    this.#revisions.clear()
+    const devices = [...this.#known].flatMap(([device, known]) => (known >= 0 ? device : []))
+    this.#known.clear()
     return devices
   }
 }
+
+/** A revision without a heartbeat: below zero, and the revision again when it is applied twice. */
+const offline = (revision: number): number => -1 - revision

@@ -24,13 +24,15 @@ export interface PlacementState {
 /** With its key a device can write any number of reports. */
 const MAX_PLACEMENTS_OF_DEVICE = 1_000
 
-/** All slots, found by Deployment and by device. */
+/** All slots, found by Deployment and by device. Most devices have one, which is kept without a map of its own. */
 export class PlacementIndex {
-  readonly #byDeployment = new Map<string, Map<string, PlacementState>>()
-  readonly #byDevice = new Map<string, Map<string, PlacementState>>()
+  readonly #byDeployment = new Map<string, Set<PlacementState>>()
+  readonly #byDevice = new Map<string, PlacementState | Map<string, PlacementState>>()
 
   get(deployment: string, device: string): PlacementState | undefined {
-    return this.#byDeployment.get(deployment)?.get(device)
+    const found = this.#byDevice.get(device)
+    if (found instanceof Map) return found.get(deployment)
+    return found?.deployment === deployment ? found : undefined
   }
 
   /** The slot, made when there is none. @param key In the buckets. */
@@ -51,42 +53,54 @@ export class PlacementIndex {
       reported: undefined,
       reportedRevision: 0,
     }
-    within(this.#byDeployment, deployment).set(placement.device, slot)
-    within(this.#byDevice, placement.device).set(deployment, slot)
+    this.#add(slot)
     return slot
   }
 
   ofDeployment(deployment: string): Iterable<PlacementState> {
-    return this.#byDeployment.get(deployment)?.values() ?? []
+    return this.#byDeployment.get(deployment) ?? []
   }
 
   /** No more of the device are kept in memory. */
   isFull(device: string): boolean {
-    return (this.#byDevice.get(device)?.size ?? 0) >= MAX_PLACEMENTS_OF_DEVICE
+    const found = this.#byDevice.get(device)
+    return found instanceof Map && found.size >= MAX_PLACEMENTS_OF_DEVICE
   }
 
   ofDevice(device: string): Iterable<PlacementState> {
-    return this.#byDevice.get(device)?.values() ?? []
+    const found = this.#byDevice.get(device)
+    if (found === undefined) return []
+    return found instanceof Map ? found.values() : [found]
   }
 
   *all(): Iterable<PlacementState> {
-    for (const slots of this.#byDeployment.values()) yield* slots.values()
+    for (const slots of this.#byDeployment.values()) yield* slots
   }
 
-  remove({ deployment, placement }: PlacementState): void {
-    without(this.#byDeployment, deployment, placement.device)
-    without(this.#byDevice, placement.device, deployment)
+  remove(slot: PlacementState): void {
+    const { deployment, placement } = slot
+    if (this.get(deployment, placement.device) !== slot) return
+    const ofDeployment = this.#byDeployment.get(deployment)
+    ofDeployment?.delete(slot)
+    if (ofDeployment?.size === 0) this.#byDeployment.delete(deployment)
+    const ofDevice = this.#byDevice.get(placement.device)
+    if (ofDevice instanceof Map) ofDevice.delete(deployment)
+    if (!(ofDevice instanceof Map) || ofDevice.size === 0) this.#byDevice.delete(placement.device)
   }
-}
 
-const within = <V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V> => {
-  const inner = outer.get(key) ?? new Map<string, V>()
-  outer.set(key, inner)
-  return inner
-}
-
-const without = <V>(outer: Map<string, Map<string, V>>, key: string, innerKey: string): void => {
-  const inner = outer.get(key)
-  inner?.delete(innerKey)
-  if (inner?.size === 0) outer.delete(key)
+  #add(slot: PlacementState): void {
+    const { deployment, placement } = slot
+    this.#byDeployment.set(deployment, (this.#byDeployment.get(deployment) ?? new Set<PlacementState>()).add(slot))
+    const others = this.#byDevice.get(placement.device)
+    if (others === undefined) this.#byDevice.set(placement.device, slot)
+    else if (others instanceof Map) others.set(deployment, slot)
+    else
+      this.#byDevice.set(
+        placement.device,
+        new Map([
+          [others.deployment, others],
+          [deployment, slot],
+        ]),
+      )
+  }
 }

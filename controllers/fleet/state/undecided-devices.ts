@@ -25,9 +25,14 @@ export class UndecidedDevices {
     this.#reasons.delete(deployment)
   }
 
+  /** The Deployments that can't say of a device. */
+  deploymentsOf(device: string): readonly string[] {
+    return [...this.#reasons].flatMap(([deployment, reasons]) => (reasons.has(device) ? deployment : []))
+  }
+
   /** @returns the Deployments that could not say */
   forgetDevice(device: string): readonly string[] {
-    return [...this.#reasons.keys()].filter((deployment) => this.note(deployment, device, undefined))
+    return this.deploymentsOf(device).filter((deployment) => this.note(deployment, device, undefined))
   }
 
   /** Undefined when all is decided. */

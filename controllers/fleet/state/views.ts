@@ -8,7 +8,13 @@ import { keyOf } from '#operator/model/resource.ts'
 import { parseControls } from '../rollout/annotations.ts'
 import { findOpening, parseWindows } from '../rollout/maintenance-windows.ts'
 import type { Revision } from '../rollout/revisions.ts'
-import { compileSelection, type SelectableDevice, type Selection } from '../selection/selection.ts'
+import {
+  compileSelection,
+  type NeededLabel,
+  neededLabels,
+  type SelectableDevice,
+  type Selection,
+} from '../selection/selection.ts'
 import { compileWorkload, type Workload } from '../workload/rendering.ts'
 
 /** A person keeps changes off the device; the value says why. FLEET-34. */
@@ -48,6 +54,8 @@ export interface DeploymentView {
   readonly from: number | undefined
   /** The revision up to which what is not known is overruled by a person; 0 when none is. */
   readonly overruled: number
+  /** It is for no device without each of these labels. */
+  readonly needs: readonly NeededLabel[]
   /** Whether it is for the device. */
   selects(device: DeviceView): Selection
   /** The rollout has come to the device. @param isDown It says that what it was given does not run. */
@@ -141,6 +149,7 @@ export const deploymentView = (
     history,
     from: plan.from,
     overruled: parseControls(metadata.annotations).overruledRevision,
+    needs: neededLabels(spec),
     selects(device) {
       if (isDeleting) return { is: 'NotSelected', why: 'the Deployment is being deleted' }
       return select(device)

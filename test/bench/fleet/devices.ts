@@ -1,6 +1,7 @@
 /** Ten thousand devices, as NATS and Kubernetes have them: they tell of themselves, beat, and answer what they are given. */
+import { jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
-import { connect } from '@nats-io/transport-node'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
@@ -22,6 +23,8 @@ export interface Devices extends AsyncDisposable {
   declare(): Promise<void>
   /** Every device says that it runs what it was given. */
   answer(): Promise<void>
+  /** There are so many, each of the further ones with what the one of its Deployment has in the buckets. */
+  multiply(count: number): Promise<void>
   /** How many keys were written to fleet-desired, ever. */
   written(): Promise<number>
   /** One device says something else, so that its status changes. */
@@ -40,7 +43,7 @@ export const openDevices = async (stage: Stage, url: string, count: number, grou
   )
   if (desired === undefined || states === undefined || infos === undefined || beats === undefined)
     throw new Error('there are no buckets')
-  const all = upTo(count)
+  let all = upTo(count)
   const groupOf = (index: number) => index % groups
   const beat = async () => {
     const bytes = heartbeatCodec.encode({ boot: 'bench', at: new Date().toISOString() }, 0)
@@ -57,6 +60,14 @@ export const openDevices = async (stage: Stage, url: string, count: number, grou
       key,
       stateCodec.encode({ phase, uid: payload.owner.uid, revision: payload.revision, at }, generation),
     )
+  }
+  const copiesOf = async (bucket: KV, keyOf: (index: number) => string, further: readonly number[]): Promise<void> => {
+    const values = await inParallel(upTo(groups), 128, async (index) => (await bucket.get(keyOf(index)))?.value)
+    await inParallel(further, 256, async (index) => {
+      const value = values[groupOf(index)]
+      if (value === undefined) throw new Error(`${keyOf(groupOf(index))} is not there`)
+      await bucket.put(keyOf(index), value)
+    })
   }
   return {
     enter: async () => {
@@ -79,6 +90,16 @@ export const openDevices = async (stage: Stage, url: string, count: number, grou
     answer: async () => {
       await inParallel(all, 128, (index) => say(index, 'Running'))
     },
+    multiply: async (most) => {
+      await makeRoom(connection, most)
+      const further = upTo(most).slice(count)
+      const placement = (index: number) => `${deviceName(index)}.${NAMESPACE}.deployment-${groupOf(index)}`
+      await copiesOf(infos, deviceName, further)
+      await copiesOf(desired, placement, further)
+      await copiesOf(states, placement, further)
+      all = upTo(most)
+      await beat()
+    },
     written: async () => (await desired.status()).streamInfo.state.last_seq,
     flip: (index, failed) => say(index, failed ? 'Failed' : 'Running'),
     isGiven: async (index, group) =>
@@ -91,4 +112,15 @@ export const openDevices = async (stage: Stage, url: string, count: number, grou
       await connection.close()
     },
   }
+}
+
+/** Of a heartbeat with its key. */
+const HEARTBEAT_BYTES = 256
+
+/** The room of the bucket of heartbeats is for 65,000 devices: docs/sizing.md. */
+const makeRoom = async (connection: NatsConnection, devices: number): Promise<void> => {
+  const { streams } = await jetstreamManager(connection)
+  const { config } = await streams.info('KV_fleet-heartbeat')
+  const max_bytes = Math.max(config.max_bytes, devices * HEARTBEAT_BYTES * 2)
+  await streams.update('KV_fleet-heartbeat', { max_bytes })
 }

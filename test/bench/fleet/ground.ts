@@ -12,6 +12,7 @@ import { startNats } from '#test/harness/servers.ts'
 import type { Say } from '../definition.ts'
 import { type MusterProcess, type Start, startManager } from '../program.ts'
 import { openStage, type Stage } from '../stage.ts'
+import { copyDevices } from './copies.ts'
 import { type Devices, openDevices } from './devices.ts'
 
 /** Milliseconds. */
@@ -31,7 +32,7 @@ export interface Operator extends AsyncDisposable {
 }
 
 /** Beside what its Deployment says. */
-type OperatorOptions = Pick<Start, 'env' | 'prefix'>
+type OperatorOptions = Pick<Start, 'env' | 'prefix' | 'readyWithin'>
 
 const startOperator = async (
   stage: Stage,
@@ -68,6 +69,10 @@ export interface FleetGround extends AsyncDisposable {
   operate(): Promise<Operator>
   /** Devices enter, are given their Deployments and answer, until the operator writes nothing more. */
   settle(operator: Operator): Promise<void>
+  /** While no operator runs: there are so many devices, each of the further ones as the settled one of its Deployment is. */
+  multiply(devices: number): Promise<void>
+  /** Waits until an operator has brought each Deployment up to its further devices. */
+  settleFurther(operator: Operator): Promise<void>
 }
 
 export interface FleetSize {
@@ -100,6 +105,15 @@ export const fleetOn = async (
   const devices = stack.use(await openDevices(stage, nats.url, count, deployments))
   await first[Symbol.asyncDispose]()
   const own = stack.move()
+  const untilQuiet = async (operator: Operator, atLeast: number): Promise<void> => {
+    say('waiting until nothing more is written')
+    const writes = () => operator.metric('muster_fleet_status_writes_total')
+    await operator.until(async () => {
+      const before = await writes()
+      await sleep(5_000)
+      return before >= atLeast && (await writes()) === before
+    })
+  }
   return {
     devices,
     operate: () => startOperator(stage, nats.url, options),
@@ -109,14 +123,14 @@ export const fleetOn = async (
       await devices.enter()
       await operator.until(async () => (await devices.written()) >= count)
       await devices.answer()
-      say('waiting until nothing more is written')
-      const writes = () => operator.metric('muster_fleet_status_writes_total')
-      await operator.until(async () => {
-        const before = await writes()
-        await sleep(5_000)
-        return before > count && (await writes()) === before
-      })
+      await untilQuiet(operator, count + 1)
     },
+    multiply: async (most) => {
+      say(`${most} devices`)
+      await copyDevices(stage.folder, count, most)
+      await devices.multiply(most)
+    },
+    settleFurther: (operator) => untilQuiet(operator, deployments),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   }
 }

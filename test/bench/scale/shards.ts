@@ -11,6 +11,8 @@ import { openStage } from '../stage.ts'
 
 const RESOURCES = 20_000
 const SHARDS = [1, 4, 16] as const
+/** Of each number of Sentinels. */
+const FIGURES = 5
 /** Status writes of the pulses before are over by then. */
 const QUIET_MS = 15_000
 
@@ -19,11 +21,22 @@ export const scaleShards: Bench = {
   summary: `${SHARDS.join(', ')} Sentinels, each a process with one part of ${RESOURCES.toLocaleString('en')} resources by \`autoShard\`, while these are created: whether each is pulsed once, CPU and memory.`,
   run: async (context) => {
     const figures: Figure[] = []
-    for (const shards of SHARDS) figures.push(...(await sharded(context, shards)))
+    for (const shards of SHARDS) {
+      const alone = figures.slice(0, FIGURES)
+      for (const [position, figure] of (await sharded(context, shards)).entries()) {
+        const peer = figure.unit === 'ms/resource' ? alone[position]?.value : undefined
+        figures.push({ ...figure, peer: peer == null ? undefined : { name: describe(1), value: peer } })
+      }
+    }
+    context.note(
+      'Each Sentinel reads every change of the API and leaves out what is not in its part. So what all of them and the API take together grows with the Sentinels times the changes: that is the term that is not linear. Pulses are divided; what 20,000 resources take is little beside the process itself.',
+    )
     context.note('Sentinels, API and load share the cores of the machine: CPU tells more than the time does.')
     return figures
   },
 }
+
+const describe = (shards: number): string => `${shards} ${shards === 1 ? 'Sentinel' : 'Sentinels'}`
 
 const sharded = async ({ say, sized }: BenchContext, shards: number): Promise<readonly Figure[]> => {
   await using stage = await openStage(say)
@@ -38,7 +51,7 @@ const sharded = async ({ say, sized }: BenchContext, shards: number): Promise<re
   const before = sentinels.map((sentinel) => sentinel.usage().cpuMs)
   const apiBefore = api.usage().cpuMs
   const resources = sized(RESOURCES)
-  const where = `${shards} ${shards === 1 ? 'Sentinel' : 'Sentinels'}`
+  const where = describe(shards)
   say(`${where}: creating ${resources} clusters`)
   const clusters = openClusters(api.url)
   await clusters.create(resources)
