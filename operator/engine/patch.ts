@@ -26,9 +26,7 @@ class Recorder<O extends KubeObject> implements PatchRecord<O> {
   #callbacks: (() => void)[] | undefined
 
   get empty(): boolean {
-    return (
-      isEmpty(this.body) && isEmpty(this.statusBody) && this.edits.length === 0 && this.finalizerEdits.length === 0
-    )
+    return isEmpty(this.body) && isEmpty(this.statusBody) && this.edits.length === 0 && this.finalizerEdits.length === 0
   }
 
   merge(part: DeepPartial<O>): void {

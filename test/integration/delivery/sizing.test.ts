@@ -168,9 +168,7 @@ test('GITOPS-51: benches, and tests below the limits, run with what every overla
       const env = Object.fromEntries(settings.map(({ name, value }) => [name, value]))
       expect({ workload, read }).toEqual({
         workload,
-        read: expect.arrayContaining([
-          { container: container.name, limit: limit * 2 ** 20, env },
-        ]),
+        read: expect.arrayContaining([{ container: container.name, limit: limit * 2 ** 20, env }]),
       })
     }
 })
