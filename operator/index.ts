@@ -5,6 +5,7 @@
 
 export type { Diff, DiffOp } from '#lib/json/diff.ts'
 export { collectAfterStart } from '#lib/process/collect-garbage.ts'
+export { keepSmall } from '#lib/process/keep-small.ts'
 export type { AdmissionOptions } from './admission/index.ts'
 export type { Api } from './client/api.ts'
 export { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, NetworkError } from './client/errors.ts'

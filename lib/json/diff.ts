@@ -24,12 +24,12 @@ export const equal = (left: unknown, right: unknown): boolean => {
 
 /** What changed from `old` to `now`, in the order of the old keys, then of the new ones. Empty when nothing did. */
 export const diff = (old: unknown, now: unknown, path: readonly string[] = []): Diff => {
-  if (old === now) return []
+  // First, as most states that are compared are the same: it makes nothing.
+  if (equal(old, now)) return []
   if (isObject(old) && isObject(now)) {
     const keys = new Set([...Object.keys(old), ...Object.keys(now)])
     return [...keys].flatMap((key) => diff(old[key], now[key], [...path, key]))
   }
-  if (equal(old, now)) return []
   const op = old === undefined ? 'add' : now === undefined ? 'remove' : 'change'
   return [{ op, path, old, new: now }]
 }

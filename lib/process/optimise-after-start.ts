@@ -21,19 +21,23 @@ const START: StartEnds = { cpu: 1_000, atMost: 10_000 }
  * Has V8 optimise nothing while the process starts (RUNTIME-82). A start runs much code a few times: what is compiled of it is hardly run
  * again, and the compilers keep 10 MB of a process that then waits. To be called before the rest is loaded.
  * @param after the compilers that are used from then on
+ * @returns ends the start now
  */
 export const optimiseAfterStart = (
   after: readonly Compiler[] = COMPILERS,
   { cpu, atMost }: StartEnds = START,
-): void => {
+): (() => void) => {
   for (const compiler of COMPILERS) setFlagsFromString(`--no-${compiler}`)
   let waited = 0
-  const look = (): void => {
-    waited += LOOK_MS
-    const { user, system } = process.cpuUsage()
-    if ((user + system) / 1_000 < cpu && waited < atMost) return
+  const end = (): void => {
     clearInterval(looking)
     for (const compiler of after) setFlagsFromString(`--${compiler}`)
   }
+  const look = (): void => {
+    waited += LOOK_MS
+    const { user, system } = process.cpuUsage()
+    if ((user + system) / 1_000 >= cpu || waited >= atMost) end()
+  }
   const looking = setInterval(look, LOOK_MS).unref()
+  return end
 }

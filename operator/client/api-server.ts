@@ -7,7 +7,7 @@ import { type Connections, connectionsTo } from './connections.ts'
 import { type CredentialSource, type Credentials, credentialsOf } from './credentials.ts'
 import { ApiError, NetworkError, type Status } from './errors.ts'
 import { KubeConfigError } from './kubeconfig.ts'
-import { moving } from './moving.ts'
+import { Movement } from './moving.ts'
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -139,7 +139,7 @@ export class ApiServer {
 
   async #readBody(request: HttpRequest, { body }: PoolAnswer): Promise<string> {
     try {
-      return await readText(moving(body, this.#options.clock, request.timeout), request.maxBytes)
+      return await readText(body, new Movement(this.#options.clock, request.timeout), request.maxBytes)
     } catch (error) {
       request.signal?.throwIfAborted()
       throw error instanceof AnswerTooLargeError ? error : this.networkError(request, error)

@@ -1,9 +1,12 @@
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { manualClock } from '#test/harness/clock.ts'
 import { json, scriptedServer, writeEndlessly } from '#test/harness/scripted-server.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
 import { createApi } from './api.ts'
-import { AnswerTooLargeError } from './bounded-text.ts'
+import { AnswerTooLargeError, readText } from './bounded-text.ts'
 import { MAX_ANSWER_BYTES } from './heap-shares.ts'
+import { AnswerTooSlowError, Movement } from './moving.ts'
 import { createTransport } from './transport.ts'
 
 const NODES: Resource<KubeObject> = {
@@ -50,4 +53,34 @@ test('RUNTIME-53: a list of objects of a megabyte is read in pages that fit, eac
   await transport.close()
   expect(found).toEqual(names)
   expect(asked).toEqual([120, 60, 60])
+})
+
+const WINDOW_MS = 30_000
+
+test('RUNTIME-54: a body of a byte now and then is given up, and cut', async () => {
+  const clock = manualClock()
+  const body = Readable.from(
+    (async function* () {
+      for (let n = 0; n < 1_000; n++) {
+        await clock.advance(10_000)
+        yield Buffer.from('x')
+      }
+    })(),
+  )
+  await expect(readText(body, new Movement(clock, WINDOW_MS))).rejects.toThrow(new AnswerTooSlowError(3, WINDOW_MS))
+  expect(body.destroyed).toBe(true)
+})
+
+test('a body that broke before it was read fails with what broke it', async () => {
+  const body = new Readable({ read: () => undefined })
+  body.on('error', () => undefined)
+  body.destroy(new Error('the network broke'))
+  await new Promise((resolve) => body.once('close', resolve))
+  await expect(readText(body, new Movement(manualClock(), WINDOW_MS))).rejects.toThrow('the network broke')
+})
+
+test('a character that two chunks share is read as one', async () => {
+  const bytes = Buffer.from('“é”')
+  const body = Readable.from([bytes.subarray(0, 4), bytes.subarray(4)])
+  expect(await readText(body, new Movement(manualClock(), WINDOW_MS))).toBe('“é”')
 })

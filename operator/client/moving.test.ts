@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { manualClock } from '#test/harness/clock.ts'
-import { AnswerTooSlowError, moving } from './moving.ts'
+import { AnswerTooSlowError, Movement, moving } from './moving.ts'
 
 const WINDOW_MS = 30_000
 
@@ -14,7 +14,7 @@ const read = async (chunks: number, bytes: number, everyMs: number, firstBytes =
     }
   }
   let read = 0
-  for await (const chunk of moving(body(), clock, WINDOW_MS)) read += chunk.length
+  for await (const chunk of moving(body(), new Movement(clock, WINDOW_MS))) read += chunk.length
   return read
 }
 

@@ -14,24 +14,39 @@ export class AnswerTooSlowError extends errorOf(OPERATOR_ERRORS, 'AnswerTooSlowE
 const MIN_BYTES = 100
 
 /**
- * The chunks of a body, as long as it moves: it may take any time, but not bring fewer than 100 bytes in `windowMs`. That it falls
- * silent is noticed elsewhere. RUNTIME-54.
- * @throws AnswerTooSlowError
+ * Watches whether a body moves: it may take any time, but not bring fewer than 100 bytes in `windowMs`. That it falls silent is noticed
+ * elsewhere. RUNTIME-54.
  */
+export class Movement {
+  readonly #clock: Clock
+  readonly #windowMs: number
+  #since: number
+  #bytes = 0
+
+  constructor(clock: Clock, windowMs: number) {
+    this.#clock = clock
+    this.#windowMs = windowMs
+    this.#since = monotonic(clock)
+  }
+
+  /** So much of it has come, and was used. @throws AnswerTooSlowError */
+  came(bytes: number): void {
+    this.#bytes += bytes
+    const now = monotonic(this.#clock)
+    if (now - this.#since < this.#windowMs) return
+    if (this.#bytes < MIN_BYTES) throw new AnswerTooSlowError(this.#bytes, now - this.#since)
+    this.#since = now
+    this.#bytes = 0
+  }
+}
+
+/** The chunks of a body, as long as it moves. @throws AnswerTooSlowError */
 export async function* moving(
   chunks: AsyncIterable<Buffer>,
-  clock: Clock,
-  windowMs: number,
+  movement: Movement,
 ): AsyncGenerator<Buffer, void, undefined> {
-  let since = monotonic(clock)
-  let bytes = 0
   for await (const chunk of chunks) {
-    bytes += chunk.length
     yield chunk
-    const now = monotonic(clock)
-    if (now - since < windowMs) continue
-    if (bytes < MIN_BYTES) throw new AnswerTooSlowError(bytes, now - since)
-    since = now
-    bytes = 0
+    movement.came(chunk.length)
   }
 }

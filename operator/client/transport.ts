@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from '../model/duration.ts'
 import { ApiServer, type ApiServerOptions, type HttpRequest } from './api-server.ts'
 import { ApiError } from './errors.ts'
 import { type KubeConfigSource, loadKubeConfig } from './kubeconfig.ts'
-import { moving } from './moving.ts'
+import { Movement, moving } from './moving.ts'
 import { lines } from './split-lines.ts'
 
 export interface ApiRequest extends Omit<HttpRequest, 'timeout'> {
@@ -77,7 +77,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       // A consumer that stops early destroys the body, which then emits an abort error of no meaning.
       body.on('error', () => {})
       try {
-        yield* lines(moving(body, clock, request.timeout), onPart)
+        yield* lines(moving(body, new Movement(clock, request.timeout)), onPart)
       } catch (error) {
         throw server.networkError(request, error)
       } finally {

@@ -21,40 +21,62 @@ export interface ContextParts<O extends KubeObject> {
 export const buildContext = <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
-  { id, patch, handlerScope, failures, startedAt, object }: ContextParts<O>,
-): Context<O> => {
-  const { name, namespace } = state.object.metadata
-  return {
-    get object() {
-      return object()
-    },
-    get spec() {
-      return object().spec
-    },
-    get status() {
-      return object().status
-    },
-    get signal() {
-      return handlerScope.signal
-    },
-    get log() {
-      return env.log.child({ object: state.key, handler: id })
-    },
-    get events() {
-      return env.events(object())
-    },
-    get retry() {
-      return { count: failures, startedAt: new Date(startedAt) }
-    },
-    get memo() {
-      state.memo ??= new Map()
-      return state.memo
-    },
-    name,
-    namespace,
-    patch,
-    api: env.api,
-    clock: env.clock,
+  parts: ContextParts<O>,
+): Context<O> => new HandlerContext(env, state, parts)
+
+/** Of a class: nine getters of an object of its own would be 2 KB for each call. */
+class HandlerContext<O extends KubeObject> implements Context<O> {
+  readonly #env: Environment<O>
+  readonly #state: ObjectState<O>
+  readonly #parts: ContextParts<O>
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly patch: Patch<O>
+  readonly api: Context<O>['api']
+  readonly clock: Context<O>['clock']
+
+  constructor(env: Environment<O>, state: ObjectState<O>, parts: ContextParts<O>) {
+    this.#env = env
+    this.#state = state
+    this.#parts = parts
+    this.name = state.object.metadata.name
+    this.namespace = state.object.metadata.namespace
+    this.patch = parts.patch
+    this.api = env.api
+    this.clock = env.clock
+  }
+
+  get object(): O {
+    return this.#parts.object()
+  }
+
+  get spec(): O['spec'] {
+    return this.object.spec
+  }
+
+  get status(): O['status'] {
+    return this.object.status
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.handlerScope.signal
+  }
+
+  get log(): Context<O>['log'] {
+    return this.#env.log.child({ object: this.#state.key, handler: this.#parts.id })
+  }
+
+  get events(): Context<O>['events'] {
+    return this.#env.events(this.object)
+  }
+
+  get retry(): Context<O>['retry'] {
+    return { count: this.#parts.failures, startedAt: new Date(this.#parts.startedAt) }
+  }
+
+  get memo(): Map<string, unknown> {
+    this.#state.memo ??= new Map()
+    return this.#state.memo
   }
 }
 

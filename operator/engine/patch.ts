@@ -17,36 +17,45 @@ export interface PatchRecord<O extends KubeObject> extends Patch<O>, Pick<Storag
   sent(): void
 }
 
-export const createPatch = <O extends KubeObject>(): PatchRecord<O> => {
-  const body: Json = {}
-  const statusBody: Json = {}
-  const edits: ((draft: Writable<O>) => void)[] = []
-  const finalizerEdits: FinalizerEdit[] = []
-  const callbacks: (() => void)[] = []
-  return {
-    body,
-    statusBody,
-    edits,
-    finalizerEdits,
-    get empty() {
-      return isEmpty(body) && isEmpty(statusBody) && edits.length === 0 && finalizerEdits.length === 0
-    },
-    merge: (part: DeepPartial<O>) => mergePatches(body, part as Json),
-    status: (part) => mergePatches(statusBody, part as Json),
-    edit: (edit) => {
-      edits.push(edit)
-    },
-    finalizers: (edit) => {
-      finalizerEdits.push(edit)
-    },
-    afterwards: (done) => {
-      callbacks.push(done)
-    },
-    sent: () => {
-      for (const done of callbacks) done()
-    },
+/** Of a class: two are made for each object that changes, and closures would be most of what they take. */
+class Recorder<O extends KubeObject> implements PatchRecord<O> {
+  readonly body: Json = {}
+  readonly statusBody: Json = {}
+  readonly edits: ((draft: Writable<O>) => void)[] = []
+  readonly finalizerEdits: FinalizerEdit[] = []
+  #callbacks: (() => void)[] | undefined
+
+  get empty(): boolean {
+    return isEmpty(this.body) && isEmpty(this.statusBody) && this.edits.length === 0 && this.finalizerEdits.length === 0
+  }
+
+  merge(part: DeepPartial<O>): void {
+    mergePatches(this.body, part as Json)
+  }
+
+  status(part: DeepPartial<NonNullable<O['status']>>): void {
+    mergePatches(this.statusBody, part as Json)
+  }
+
+  edit(edit: (draft: Writable<O>) => void): void {
+    this.edits.push(edit)
+  }
+
+  finalizers(edit: FinalizerEdit): void {
+    this.finalizerEdits.push(edit)
+  }
+
+  afterwards(done: () => void): void {
+    this.#callbacks ??= []
+    this.#callbacks.push(done)
+  }
+
+  sent(): void {
+    for (const done of this.#callbacks ?? []) done()
   }
 }
+
+export const createPatch = <O extends KubeObject>(): PatchRecord<O> => new Recorder()
 
 export const isEmpty = (part: Json): boolean => {
   for (const _ in part) return false

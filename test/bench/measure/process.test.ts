@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCpuMs, parseMiB } from './process.ts'
+import { parseCpuMs, parseMiB, parseRunMs } from './process.ts'
 
 test('CPU is user and system time, also when the command has spaces and parentheses in its name', () => {
   const stat =
@@ -9,6 +9,11 @@ test('CPU is user and system time, also when the command has spaces and parenthe
 
 test('something else than a stat line is refused', () => {
   expect(() => parseCpuMs('')).toThrow('not a line of /proc/PID/stat')
+})
+
+test('time on a processor is read to the nanosecond', () => {
+  expect(parseRunMs('5000001 700 12\n')).toBe(5.000001)
+  expect(() => parseRunMs('')).toThrow('not a line of schedstat')
 })
 
 const status = 'Name:\tnode\nVmPeak:\t 9999999 kB\nVmHWM:\t   81920 kB\nVmRSS:\t   40960 kB\nThreads:\t11\n'

@@ -8,10 +8,10 @@
 import {
   type AnyController,
   type Context,
-  collectAfterStart,
   controller,
   defineResource,
   type KubeObject,
+  keepSmall,
   type Logger,
   operator,
 } from '#operator/index.ts'
@@ -99,9 +99,9 @@ const declare = modes[mode]
 if (declare === undefined) throw new Error(`MODE=${mode}: write ${Object.keys(modes).join(', ')}`)
 const running = operator({ controllers: [declare()], log: quiet })
 process.on('SIGTERM', () => void running.stop())
+// As a manager does.
+keepSmall(running.ready)
 const stopped = running.start()
 await running.ready
-// As a manager does, so long after.
-collectAfterStart(3000)
 console.log('synced')
 await stopped

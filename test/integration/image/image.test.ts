@@ -226,7 +226,11 @@ describe.for(Object.entries(PLACES))('the image %s', ([, { missing, lay }]) => {
           `--namespace=${namespace}`,
           ...bound,
         ],
-        env: { NODE_OPTIONS: '--max-old-space-size=80 --max-semi-space-size=2', MALLOC_ARENA_MAX: '2' },
+        env: {
+          NODE_OPTIONS: '--max-old-space-size=80 --max-semi-space-size=2',
+          MALLOC_ARENA_MAX: '2',
+          MALLOC_MMAP_THRESHOLD_: '32000',
+        },
         volumes: { '/access': account },
       })
       const port = Number((await manager.line('serving health probes')).port)
