@@ -79,7 +79,7 @@ describe('the pages of docs/troubleshoot', () => {
 
 test('what a line of a log has of an object is what the page about managers looks for', () => {
   const managers = read('docs/troubleshoot/managers.md')
-  expect(read('operator/engine/call-handler.ts')).toContain('log.child({ object: state.key,')
+  expect(read('operator/engine/call-handler.ts')).toMatch(/log\.child\(\{ object: this\.#state\.key,/)
   expect(managers).toContain('the object as `NAMESPACE/NAME` in `object`')
   expect(managers).toContain(`grep '"NAMESPACE/NAME"'`)
 })
