@@ -177,7 +177,10 @@ test('attack: several callers ask for a record of a megabyte on many connections
   const { id } = (await api.call('POST', '/clusters', body)).body
   const request = `GET /api/hyperfleet/v1/clusters/${id} HTTP/1.1\r\nHost: a\r\n\r\n`
   const sockets: Socket[] = []
-  for (const caller of [2, 3, 4, 5]) sockets.push(await leaveUnread(api, caller, request))
+  // A busy machine takes an answer late.
+  for (const caller of [2, 3])
+    while ((await heldBytes(api, 'answer')) < (caller - 1) * 1_000_000)
+      sockets.push(await leaveUnread(api, caller, request))
   // No room for one more.
   expect(await heldBytes(api, 'answer')).toBeGreaterThan(answerBytes - MIB / 8)
   for (const caller of [2, 3, 4, 5])
@@ -204,7 +207,8 @@ test('attack: callers send all that they announced, and read nothing of the answ
   const { id } = (await api.call('POST', '/clusters', { name: 'large', spec: { filler } })).body
   const patch = `PATCH /api/hyperfleet/v1/clusters/${id} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
   const request = `${patch}14\r\n{"labels":{"a":"b"}}\r\n0\r\n\r\n`
-  for (const caller of [2, 3, 4, 5]) for (let n = 0; n < 2; n += 1) await leaveUnread(api, caller, request)
+  for (const caller of [2, 3, 4, 5])
+    while ((await heldBytes(api, 'body')) < (caller - 1) * 2 * MIB) await leaveUnread(api, caller, request)
   expect(await heldBytes(api, 'body')).toBe(8 * MIB)
   expect((await api.call('POST', '/clusters', { name: 'other', spec: { filler } })).status).toBe(201)
 }, 60_000)
