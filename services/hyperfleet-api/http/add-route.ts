@@ -95,6 +95,7 @@ export const addRoute = (
         caller: nameOf(caller, request.ip),
         tenancy: caller.tenancy,
         time: timestampOf(now()),
+        giveAnswerRoomBack: () => request.giveAnswerRoomBack?.(),
         signal: request.lifetime.signal,
       }
       const answer = await tracer.span(describeSpan(operation, request), async (span) => {

@@ -212,3 +212,19 @@ test('attack: callers send all that they announced, and read nothing of the answ
   expect(await heldBytes(api, 'body')).toBe(8 * MIB)
   expect((await api.call('POST', '/clusters', { name: 'other', spec: { filler } })).status).toBe(201)
 }, 60_000)
+
+// API-205
+test('attack: costly searches of several callers wait for their turns: they keep no room for answers from others meanwhile', async () => {
+  const api = await serve({ answerBytes: MIB }, systemClock)
+  for (let n = 0; n < 10; n += 1)
+    await api.call('POST', '/clusters', { name: `long-${n}`, spec: { text: 'a'.repeat(1_000_000) } })
+  const search = encodeURIComponent(`spec.text like '%${'a'.repeat(250)}b%'`)
+  for (const caller of [2, 3, 4, 5])
+    for (let n = 0; n < 8; n += 1)
+      (await openConnection(api, caller)).write(
+        `GET /api/hyperfleet/v1/clusters?search=${search} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      )
+  const began = performance.now()
+  expect((await api.call('GET', '/clusters?size=1')).status).toBe(200)
+  expect(performance.now() - began).toBeLessThan(8_000)
+}, 60_000)
