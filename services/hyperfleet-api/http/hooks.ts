@@ -14,6 +14,9 @@ import type { UnsentAnswers } from './unsent-answers.ts'
 const FEATURES = 'labels,watch,events'
 const SECOND = 1_000
 
+/** All of them together: of many addresses each would have less than a caller. */
+const STRANGERS = 'strangers'
+
 interface HookOptions {
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal
@@ -56,8 +59,10 @@ export const addHooks = (app: FastifyInstance, { stopping, metrics, answers, now
     }
     const compressed = await compressBody(payload, request.headers['accept-encoding'])
     const sent = compressed ?? payload
-    answers.add(reply.raw, Buffer.byteLength(sent), nameOf(request.caller ?? { key: undefined }, request.ip))
-    request.giveAnswerRoomBack?.()
+    const { caller, giveAnswerRoomBack } = request
+    const name = caller === undefined ? STRANGERS : nameOf(caller, request.ip)
+    answers.add(reply.raw, Buffer.byteLength(sent), name, giveAnswerRoomBack !== undefined)
+    giveAnswerRoomBack?.()
     if (compressed === undefined) return payload
     const tag = reply.getHeader('ETag')
     if (typeof tag === 'string') reply.header('ETag', compressedTag(tag))

@@ -15,8 +15,8 @@ const destroyed = (of: readonly ServerResponse[]) => of.map((response) => respon
 test('attack: answers that are longer than they were taken for: the caller that has the most loses its oldest ones, another none', () => {
   const answers = createUnsentAnswers(createRoom(SIZE, systemClock), SIZE)
   const [greedy, modest] = [responses(8), responses(1)]
-  for (const response of modest) answers.add(response, MIB, 'modest')
-  for (const response of greedy) answers.add(response, MIB, 'greedy')
+  for (const response of modest) answers.add(response, MIB, 'modest', true)
+  for (const response of greedy) answers.add(response, MIB, 'greedy', true)
   expect(destroyed(modest)).toEqual([false])
   expect(destroyed(greedy)).toEqual([true, true, true, false, false, false, false, false])
   for (const response of [...greedy, ...modest]) response.emit('close')
@@ -26,8 +26,8 @@ test('attack: answers that are longer than they were taken for: the caller that 
 test('a single answer is sent, however long it is, and short ones are not counted', () => {
   const answers = createUnsentAnswers(createRoom(SIZE, systemClock), SIZE)
   const [long, ...short] = responses(9)
-  answers.add(long as ServerResponse, 100 * MIB, 'a')
-  for (const response of short) answers.add(response, 1_000, 'b')
+  answers.add(long as ServerResponse, 100 * MIB, 'a', true)
+  for (const response of short) answers.add(response, 1_000, 'b', true)
   expect(destroyed([long as ServerResponse, ...short])).toEqual(Array(9).fill(false))
   expect(answers.bytesInUse).toBe(100 * MIB)
 })
@@ -49,4 +49,14 @@ test('so many answers are made at a time as have room, and one caller leaves roo
   giveBack?.()
   await others[3]
   expect(begun.length).toBe(6)
+})
+
+// API-205
+test('attack: strangers ask for long documents of the API for ever, and take nothing: no one waits for room because of them', async () => {
+  const answers = createUnsentAnswers(createRoom(SIZE, systemClock), SIZE)
+  const documents = responses(8)
+  for (const response of documents) answers.add(response, MIB, 'strangers', false)
+  expect(destroyed(documents)).toEqual([true, true, false, false, false, false, false, false])
+  const begun = responses(1)[0] as ServerResponse
+  expect(await answers.begin(begun, 'a', 60_000)).toBeDefined()
 })

@@ -22,8 +22,12 @@ export interface UnsentAnswers {
    * @returns how to give it back before the answer is sent @throws Problem when there is none for a while
    */
   begin(response: ServerResponse, caller: string, patience: number): Promise<() => void>
-  /** Counts an answer that is about to be sent, until it is or its connection is gone. */
-  add(response: ServerResponse, bytes: number, caller: string): void
+  /**
+   * Counts an answer that is about to be sent, until it is or its connection is gone.
+   * @param hasBegun whether it waited for room: what did not, as the document of this API for strangers, takes none from others, however
+   * often it is asked for
+   */
+  add(response: ServerResponse, bytes: number, caller: string, hasBegun: boolean): void
 }
 
 interface OfCaller {
@@ -68,7 +72,7 @@ export const createUnsentAnswers = (room: Room, size: number): UnsentAnswers => 
       const full = 'answers that others do not take have all the room that there is'
       return takeUntilClosed(Math.min(EXPECTED_BYTES, size), response, { room, caller, patience, isWorkedOn, full })
     },
-    add: (response, bytes, caller) => {
+    add: (response, bytes, caller, hasBegun) => {
       if (bytes < COUNTED_BYTES || response.destroyed) return
       const own = callers.get(caller) ?? { bytes: 0, answers: new Map() }
       callers.set(caller, own)
@@ -77,7 +81,7 @@ export const createUnsentAnswers = (room: Room, size: number): UnsentAnswers => 
       inUse += bytes
       const isWorkedOn = () => !response.writableEnded
       const cutOff = () => cutOffUnless(isWorkedOn, response)
-      const giveBack = once(room.takeNow(bytes, { caller, signal: never, cutOff }))
+      const giveBack = hasBegun ? once(room.takeNow(bytes, { caller, signal: never, cutOff })) : () => {}
       heldUntilClosed(response, () => {
         forget(caller, response)
         giveBack()
