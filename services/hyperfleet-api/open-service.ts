@@ -6,6 +6,7 @@ import { createFeed } from './feed/feed.ts'
 import { createLiveMessages } from './feed/live-messages.ts'
 import { createWakeup } from './feed/wakeup.ts'
 import type { Service } from './http/service.ts'
+import { createUnsentAnswers } from './http/unsent-answers.ts'
 import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
 import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
 import { createMetrics, type Metrics } from './metrics/request-metrics.ts'
@@ -40,6 +41,8 @@ const HEAP_SHARE = Math.floor(getHeapStatistics().heap_size_limit / 32)
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
 const STREAM_BYTES = Math.min(16 * 1024 * 1024, HEAP_SHARE)
 const BODY_BYTES = Math.min(8 * 1024 * 1024, HEAP_SHARE)
+/** Pages among them, which are outside of the heap. */
+const ANSWER_BYTES = Math.min(32 * 1024 * 1024, 2 * HEAP_SHARE)
 /** The Go service's threshold. */
 const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
@@ -77,10 +80,12 @@ export const openService = async (
   closers.push(() => queue.close())
 
   const streamBytes = options.streamBytes ?? STREAM_BYTES
+  const answerBytes = options.answerBytes ?? ANSWER_BYTES
   const held: HeldBytes = {
     room: createRoom(streamBytes, clock),
     live: createLiveMessages(streamBytes),
     bodies: createRoom(BODY_BYTES, clock),
+    answers: createUnsentAnswers(createRoom(answerBytes, clock), answerBytes),
   }
   measureHeldBytes(metrics.registry, held)
 

@@ -54,6 +54,8 @@ export interface ApiOptions {
   readonly maxStreams?: number | undefined
   /** Bytes that all long answers together hold at a time, and changes that come as much; 16 MiB when absent. */
   readonly streamBytes?: number | undefined
+  /** Bytes of answers that are sent as a whole and not taken yet, of all callers; 32 MiB when absent, or a 16th of V8's heap. */
+  readonly answerBytes?: number | undefined
   /** How long callers may take to send a request. */
   readonly requestTimeouts?: RequestTimeouts | undefined
   /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */

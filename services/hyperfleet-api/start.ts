@@ -87,7 +87,7 @@ const buildServer = (
   { authenticator, certificate }: Protection,
 ): FastifyInstance => {
   const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, log } = options
-  const { clock, now, stopping, tracer, bodies } = service
+  const { clock, now, stopping, tracer, bodies, answers } = service
   const build = buildOf(options)
   const operations = buildOperations(service)
   return createServer({
@@ -107,6 +107,7 @@ const buildServer = (
       now: () => clock.now(),
     }),
     bodies,
+    answers,
     bodyPatience: requestTimeouts.request / 3,
     requestTimeouts,
     tls: certificate,

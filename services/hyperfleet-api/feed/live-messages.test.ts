@@ -32,7 +32,7 @@ const reader = () => {
   const leaving = new AbortController()
   const waiting: { readonly bytes: number; readonly delivered: () => void }[] = []
   const sink: Sink = {
-      cutOff: () => false,
+    cutOff: () => false,
     signal: leaving.signal,
     caller: 'one',
     drained: async () => {},

@@ -73,7 +73,12 @@ test.each([1, 2])(
         return 0
       },
     }
-    const sources = { database, feed: feedThatMoves(looks), room: createRoom(1_000, systemClock), live: createLiveMessages(1_000) }
+    const sources = {
+      database,
+      feed: feedThatMoves(looks),
+      room: createRoom(1_000, systemClock),
+      live: createLiveMessages(1_000),
+    }
     const subscription = { kind: 'Cluster', selector: [], fields: undefined, projection: undefined, position: String }
     const watching = watch(sources, subscription, 0, sink)
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -16,12 +16,15 @@ import type { Operation } from './operation.ts'
 import { refuseTags } from './preconditions.ts'
 import { sendResponse } from './response.ts'
 import { abortWithToken } from './token-lifetime.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 export interface RouteOptions {
   readonly accessControl: AccessControl
+  /** For answers in memory. */
+  readonly answers: UnsentAnswers
   /** For bodies in memory. */
   readonly bodies: Room
-  /** Milliseconds that a request waits for that. */
+  /** Milliseconds that a request waits for either. */
   readonly bodyPatience: number
   readonly tracer: Tracer
   /** For tokens, and for waits. */
@@ -40,7 +43,7 @@ export interface RouteOptions {
 export const addRoute = (
   app: FastifyInstance,
   operation: Operation,
-  { accessControl, bodies, bodyPatience, tracer, clock, now, log }: RouteOptions,
+  { accessControl, answers, bodies, bodyPatience, tracer, clock, now, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
   /** A watch or a long poll, which mostly waits; other answers, whole lists too, have a place among the requests under way. */
@@ -81,6 +84,8 @@ export const addRoute = (
       const caller = requireCaller(request)
       if (operation.lasts) request.giveBodyRoomBack?.()
       if (operation.lasts && caller.expiresAt !== undefined) abortWithToken(request.lifetime, caller.expiresAt, clock)
+      if (!waits(request))
+        request.giveAnswerRoomBack = await answers.begin(reply.raw, nameOf(caller, request.ip), bodyPatience)
       const call = {
         parameters: request.params as Record<string, unknown>,
         query: request.query as Record<string, unknown>,
@@ -90,6 +95,7 @@ export const addRoute = (
         caller: nameOf(caller, request.ip),
         tenancy: caller.tenancy,
         time: timestampOf(now()),
+        giveAnswerRoomBack: () => request.giveAnswerRoomBack?.(),
         signal: request.lifetime.signal,
       }
       const answer = await tracer.span(describeSpan(operation, request), async (span) => {
@@ -99,6 +105,8 @@ export const addRoute = (
       })
       if ('body' in answer && answer.body !== undefined && 'id' in answer.body)
         request.createdId = String(answer.body.id)
+      // It has room of its own.
+      if ('stream' in answer) request.giveAnswerRoomBack?.()
       const close = 'stream' in answer ? accessControl.openStream(caller, request.ip) : undefined
       try {
         return await sendResponse(request, reply, answer, { caller: call.caller, clock, log })

@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { once } from '#lib/once.ts'
-import { Problem } from '../problems/problem.ts'
-import { tooManyRequests } from '../problems/too-many-requests.ts'
 import type { Room } from '../storage/room.ts'
-import { heldUntilClosed } from './held-until-closed.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
+import { takeUntilClosed } from './take-until-closed.ts'
 
 export interface BodyRoomOptions {
   readonly bodies: Room
@@ -15,7 +12,8 @@ export interface BodyRoomOptions {
 }
 
 /**
- * Takes room for the body that a request announces, until its answer is sent (API-161); while others wait, one that comes slowly is cut off (API-204).
+ * Takes room for the body that a request announces, until its answer is sent (API-161); while others wait, one that comes slowly, or whose answer is not
+ * taken, is cut off (API-204).
  * @returns how to give it back before @throws Problem when there is none for a while, or the caller is gone
  */
 export const takeBodyRoom = async (
@@ -25,27 +23,10 @@ export const takeBodyRoom = async (
 ): Promise<() => void> => {
   const bytes = announcedBytes(headers)
   if (bytes === 0) return () => {}
-  const waiting = new AbortController()
-  const leave = () => waiting.abort(new Problem('tooSlow', 'the connection was closed before the request was read'))
-  const timer = setTimeout(
-    () => waiting.abort(tooManyRequests('bodies of other requests take all the room that there is', 1)),
-    patience,
-  )
-  heldUntilClosed(response, leave)
-  /** One that has come is answered. */
-  const cutOff = (): boolean => {
-    if (response.req.complete || response.destroyed) return false
-    response.destroy()
-    return true
-  }
-  try {
-    const giveBack = once(await bodies.take(bytes, { signal: waiting.signal, caller, cutOff }))
-    heldUntilClosed(response, giveBack)
-    return giveBack
-  } finally {
-    clearTimeout(timer)
-    response.off('close', leave)
-  }
+  /** While one that has come is worked on, its caller keeps nothing. */
+  const isWorkedOn = () => response.req.complete && !response.writableEnded
+  const full = 'bodies of other requests take all the room that there is'
+  return takeUntilClosed(bytes, response, { room: bodies, caller, patience, isWorkedOn, full })
 }
 
 /** Of a body; the most that it may be where its length is not said. What says that it is longer is refused unread. */

@@ -23,6 +23,15 @@ test('what is worth it is compressed, what is small is not', async () => {
   expect(await compressBody(Buffer.from('{"a":1}'), 'gzip')).toBeUndefined()
 })
 
+// API-206
+test('attack: many answers are compressed at once: those beyond a bound are sent as they are, so that none is in memory for waiting', async () => {
+  const answer = 'x'.repeat(1024 * 1024)
+  const all = () => Promise.all(Array.from({ length: 20 }, () => compressBody(answer, 'gzip')))
+  for (const tried of [await all(), await all()])
+    expect(tried.map((one) => one !== undefined)).toEqual([true, true, ...Array(18).fill(false)])
+  expect(await compressBody('x'.repeat(3 * 1024 * 1024), 'gzip')).toBeDefined()
+})
+
 test('what a text is worth goes by its bytes, not its letters', async () => {
   const text = 'é'.repeat(1_000)
   expect(gunzipSync((await compressBody(text, 'gzip')) ?? '').toString()).toBe(text)

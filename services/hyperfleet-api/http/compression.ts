@@ -18,11 +18,22 @@ export const acceptsGzip = (header: string | undefined): boolean => {
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
 }
 
-/** The answer compressed, or undefined where that isn't wanted or worth it. */
+/** Of answers that are compressed at a time, where it is more than one: those that wait for a thread would be in memory without a bound. */
+const MAX_UNDER_WAY = 2 * 1024 * 1024
+let underWay = 0
+
+/** The answer compressed, or undefined where that isn't wanted or worth it, or where too much of others is compressed just now (API-206). */
 export const compressBody = async (
   answer: Buffer | string,
   accepted: string | undefined,
-): Promise<Buffer | undefined> =>
-  !acceptsGzip(accepted) || Buffer.byteLength(answer) < MIN_COMPRESSED_BYTES
-    ? undefined
-    : compress(answer, { level: constants.Z_BEST_SPEED })
+): Promise<Buffer | undefined> => {
+  const bytes = Buffer.byteLength(answer)
+  if (!acceptsGzip(accepted) || bytes < MIN_COMPRESSED_BYTES) return undefined
+  if (underWay > 0 && underWay + bytes > MAX_UNDER_WAY) return undefined
+  underWay += bytes
+  try {
+    return await compress(answer, { level: constants.Z_BEST_SPEED })
+  } finally {
+    underWay -= bytes
+  }
+}

@@ -2,21 +2,31 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { Problem } from '../problems/problem.ts'
+import { nameOf } from './access-control.ts'
 import { checkDocument, checkText } from './check-document.ts'
 import { compressBody } from './compression.ts'
 import { MAX_URL_CHARS } from './limits.ts'
 import { compressedTag } from './preconditions.ts'
 import { REQUEST_FIELDS } from './request.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 /** What this API can do beyond the Go service's, told by every answer. */
 const FEATURES = 'labels,watch,events'
 const SECOND = 1_000
 
+/** All of them together: of many addresses each would have less than a caller. */
+const STRANGERS = 'strangers'
+
+interface HookOptions {
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal
+  readonly metrics: RequestMetrics
+  readonly answers: UnsentAnswers
+  readonly now: () => Date
+}
+
 /** What happens to every request and answer, whatever the operation: life time, checks of texts, compression, metrics. */
-export const addHooks = (
-  app: FastifyInstance,
-  { stopping, metrics, now }: { stopping: AbortSignal; metrics: RequestMetrics; now: () => Date },
-): void => {
+export const addHooks = (app: FastifyInstance, { stopping, metrics, answers, now }: HookOptions): void => {
   for (const field of REQUEST_FIELDS) app.decorateRequest(field)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
@@ -43,8 +53,16 @@ export const addHooks = (
     // A connection that is kept would keep the server from closing.
     if (stopping.aborted) reply.header('Connection', 'close')
     withoutCharset(reply)
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
+      request.giveAnswerRoomBack?.()
+      return payload
+    }
     const compressed = await compressBody(payload, request.headers['accept-encoding'])
+    const sent = compressed ?? payload
+    const { caller, giveAnswerRoomBack } = request
+    const name = caller === undefined ? STRANGERS : nameOf(caller, request.ip)
+    answers.add(reply.raw, Buffer.byteLength(sent), name, giveAnswerRoomBack !== undefined)
+    giveAnswerRoomBack?.()
     if (compressed === undefined) return payload
     const tag = reply.getHeader('ETag')
     if (typeof tag === 'string') reply.header('ETag', compressedTag(tag))

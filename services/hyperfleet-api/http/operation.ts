@@ -63,6 +63,8 @@ export interface Call<Path, Query, Body> {
   readonly tenancy: Tenancy | undefined
   /** When the request came. */
   readonly time: Timestamp
+  /** Gives back the room of the answer that is to be made, for what waits for a turn of another kind, by which so many are made at a time as well. API-205 */
+  readonly giveAnswerRoomBack: () => void
   /** Aborted when the caller is gone, the server stops, or, of an operation that lasts, with TOKEN_EXPIRED. */
   readonly signal: AbortSignal
 }

@@ -15,11 +15,20 @@ declare module 'fastify' {
     createdId: string | undefined
     /** Gives back the room of its body, which is given back with the answer in any case. */
     giveBodyRoomBack: (() => void) | undefined
+    /** Gives back the room of its answer while that is made. */
+    giveAnswerRoomBack: (() => void) | undefined
   }
 }
 
 /** What is kept with a request besides what Fastify knows of it. */
-export const REQUEST_FIELDS = ['lifetime', 'caller', 'problem', 'createdId', 'giveBodyRoomBack'] as const
+export const REQUEST_FIELDS = [
+  'lifetime',
+  'caller',
+  'problem',
+  'createdId',
+  'giveBodyRoomBack',
+  'giveAnswerRoomBack',
+] as const
 
 /** Without the query, which is the caller's own business. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split('?', 1)[0] ?? ''

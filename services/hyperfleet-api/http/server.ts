@@ -33,12 +33,12 @@ type RefuseRequest = (request: FastifyRequest, reply: FastifyReply, problem: Pro
 
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
-  const { operations, openApi, build, now, stopping, metrics } = options
+  const { operations, openApi, build, now, stopping, metrics, answers } = options
   const refuse: RefuseRequest = (request, reply, problem) => sendProblem(request, reply, problem, timestampOf(now()))
   const app = createApp(options, refuse)
   app.setValidatorCompiler(validatorCompiler())
   acceptAnyContentType(app)
-  addHooks(app, { stopping, metrics, now })
+  addHooks(app, { stopping, metrics, answers, now })
   handleErrors(app, options, refuse)
   for (const operation of operations) addRoute(app, operation, options)
   for (const [path, methods] of methodsByPath(operations))

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { LiveMessages } from '../feed/live-messages.ts'
+import type { UnsentAnswers } from '../http/unsent-answers.ts'
 import type { Room } from '../storage/room.ts'
 
 /** What the API holds in memory for its callers, each within a bound of its own. */
@@ -10,10 +11,12 @@ export interface HeldBytes {
   readonly live: LiveMessages
   /** Of bodies of requests. */
   readonly bodies: Room
+  /** Of answers that are sent as a whole. */
+  readonly answers: UnsentAnswers
 }
 
 /** Shows how much of each is in use. */
-export const measureHeldBytes = (registry: Registry, { room, live, bodies }: HeldBytes): void => {
+export const measureHeldBytes = (registry: Registry, { room, live, bodies, answers }: HeldBytes): void => {
   const gauge = (name: string, help: string, bytesInUse: () => number) =>
     new Gauge({
       name,
@@ -37,5 +40,10 @@ export const measureHeldBytes = (registry: Registry, { room, live, bodies }: Hel
     'hyperfleet_api_body_bytes',
     'Bytes of bodies of requests under way, as their callers announce them',
     () => bodies.bytesInUse,
+  )
+  gauge(
+    'hyperfleet_api_answer_bytes',
+    'Bytes of answers above 16 KiB, other than streams and long lists, that are made or that their readers have not taken yet',
+    () => answers.bytesInUse,
   )
 }

@@ -14,8 +14,11 @@ export const openConnection = async (api: TestApi, caller = 1): Promise<Socket> 
   return socket
 }
 
-/** The bytes that the API holds now: of what streams read, of changes as they come, of bodies. The API has to serve metrics. */
-export const heldBytes = async ({ metricsUrl }: TestApi, of: 'stream' | 'live' | 'body'): Promise<number> => {
+/** The bytes that the API holds now: of what streams read, of changes as they come, of bodies, of answers. The API has to serve metrics. */
+export const heldBytes = async (
+  { metricsUrl }: TestApi,
+  of: 'stream' | 'live' | 'body' | 'answer',
+): Promise<number> => {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text()
   return Number(new RegExp(`^hyperfleet_api_${of}_bytes(?:\\{.*\\})? (\\d+)`, 'm').exec(text)?.[1])
 }

@@ -146,3 +146,85 @@ test('attack: a page of records of a megabyte each is asked for: it is refused w
   expect(new Set(items.map((item) => (item as { readonly name: string }).name)).size).toBe(LARGE)
   await client.close()
 }, 120_000)
+
+/** How many requests the API has answered, to the last byte. */
+const answered = async ({ metricsUrl }: TestApi): Promise<number> => {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
+  const counts = text.matchAll(/^hyperfleet_api_requests_total\{.*\} (\d+)/gm)
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+/** Sends a request again and again on one connection, reading nothing, until the system takes no more of the answers and the API keeps one. */
+const leaveUnread = async (api: TestApi, caller: number, request: string): Promise<Socket> => {
+  const socket = await openConnection(api, caller)
+  socket.pause()
+  for (;;) {
+    const before = await answered(api)
+    socket.write(request)
+    try {
+      await vi.waitUntil(async () => (await answered(api)) > before, { timeout: 250, interval: 5 })
+    } catch {
+      return socket
+    }
+  }
+}
+
+// API-205
+test('attack: several callers ask for a record of a megabyte on many connections and read nothing: the API holds no more than there is room for, and others are served', async () => {
+  const answerBytes = 2 * MIB
+  const api = await serve({ metrics: METRICS, answerBytes }, systemClock)
+  const body = { name: 'large', spec: { filler: 'x'.repeat(1_000_000) } }
+  const { id } = (await api.call('POST', '/clusters', body)).body
+  const request = `GET /api/hyperfleet/v1/clusters/${id} HTTP/1.1\r\nHost: a\r\n\r\n`
+  const sockets: Socket[] = []
+  // A busy machine takes an answer late.
+  for (const caller of [2, 3])
+    while ((await heldBytes(api, 'answer')) < (caller - 1) * 1_000_000)
+      sockets.push(await leaveUnread(api, caller, request))
+  // No room for one more.
+  expect(await heldBytes(api, 'answer')).toBeGreaterThan(answerBytes - MIB / 8)
+  for (const caller of [2, 3, 4, 5])
+    for (let n = 0; n < 10; n += 1) {
+      const socket = await openConnection(api, caller)
+      socket.pause()
+      socket.write(request)
+      sockets.push(socket)
+    }
+  const others = Promise.all([
+    api.call('GET', `/clusters/${id}`),
+    api.call('POST', '/clusters', { ...body, name: 'other' }),
+  ])
+  expect((await others).map(({ status }) => status)).toEqual([200, 201])
+  expect(await heldBytes(api, 'answer')).toBeLessThan(4 * answerBytes)
+  for (const socket of sockets) socket.destroy()
+  await vi.waitFor(async () => expect(await heldBytes(api, 'answer')).toBe(0))
+}, 60_000)
+
+// API-204
+test('attack: callers send all that they announced, and read nothing of the answer: they keep room for bodies only until others wait for it', async () => {
+  const api = await serve({ metrics: METRICS }, systemClock)
+  const filler = 'x'.repeat(1_000_000)
+  const { id } = (await api.call('POST', '/clusters', { name: 'large', spec: { filler } })).body
+  const patch = `PATCH /api/hyperfleet/v1/clusters/${id} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const request = `${patch}14\r\n{"labels":{"a":"b"}}\r\n0\r\n\r\n`
+  for (const caller of [2, 3, 4, 5])
+    while ((await heldBytes(api, 'body')) < (caller - 1) * 2 * MIB) await leaveUnread(api, caller, request)
+  expect(await heldBytes(api, 'body')).toBe(8 * MIB)
+  expect((await api.call('POST', '/clusters', { name: 'other', spec: { filler } })).status).toBe(201)
+}, 60_000)
+
+// API-205
+test('attack: costly searches of several callers wait for their turns: they keep no room for answers from others meanwhile', async () => {
+  const api = await serve({ answerBytes: MIB }, systemClock)
+  for (let n = 0; n < 10; n += 1)
+    await api.call('POST', '/clusters', { name: `long-${n}`, spec: { text: 'a'.repeat(1_000_000) } })
+  const search = encodeURIComponent(`spec.text like '%${'a'.repeat(250)}b%'`)
+  for (const caller of [2, 3, 4, 5])
+    for (let n = 0; n < 8; n += 1)
+      (await openConnection(api, caller)).write(
+        `GET /api/hyperfleet/v1/clusters?search=${search} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      )
+  const began = performance.now()
+  expect((await api.call('GET', '/clusters?size=1')).status).toBe(200)
+  expect(performance.now() - began).toBeLessThan(8_000)
+}, 60_000)

@@ -32,7 +32,11 @@ export const listResources = async (
   service: Service,
   scope: CollectionScope,
   query: ListParameters,
-  { caller, signal }: Pick<Call<unknown, unknown, unknown>, 'caller' | 'signal'>,
+  {
+    caller,
+    signal,
+    giveAnswerRoomBack,
+  }: Pick<Call<unknown, unknown, unknown>, 'caller' | 'signal' | 'giveAnswerRoomBack'>,
 ): Promise<OperationResponse> => {
   const { page = 1, size = DEFAULT_PAGE_SIZE, search } = query
   const { database, room } = service
@@ -44,6 +48,7 @@ export const listResources = async (
     ...(search !== undefined && search.trim() !== '' && { search: parseSearch(search) }),
   }
   const isShared = filter.search !== undefined && isCostly(filter.search)
+  if (isShared) giveAnswerRoomBack()
   const inTurn = <T>(work: () => Promise<T>, isUnderWay = false): Promise<T> =>
     isShared ? service.searchTurns.run({ caller, signal, isUnderWay }, work) : work()
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.

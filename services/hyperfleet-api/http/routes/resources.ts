@@ -57,14 +57,15 @@ const listOperation = (service: Service, { entity, path, parameters, suffix }: C
       },
       410: { description: 'The resourceVersion to watch from is forgotten: list again' },
     },
-    handle: async ({ parameters, query, headers, tenancy, caller, signal }) => {
+    handle: async (call) => {
+      const { parameters, query, headers, tenancy, signal } = call
       const ownerId = readOwnerId(parameters)
       if (ownerId !== undefined && entity.parent !== undefined)
         await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId, tenancy })
       const scope = { kind: entity.kind, tenancy, ...(ownerId !== undefined && { ownerId }) }
       return query.watch === true
         ? watchResources(service, scope, query, headers['last-event-id'], signal)
-        : listResources(service, scope, query, { caller, signal })
+        : listResources(service, scope, query, call)
     },
   })
 
