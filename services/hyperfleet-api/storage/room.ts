@@ -1,6 +1,7 @@
 import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { SharedBytes } from './shared-bytes.ts'
+import { type Turn, Turns } from './turns.ts'
 
 /**
  * Milliseconds that room is kept while others wait for it: a portion has been taken by then, and a body has come. Below the time for
@@ -38,13 +39,6 @@ export interface Room {
   takeNow(bytes: number, holder: RoomHolder): () => void
 }
 
-interface Turn {
-  readonly bytes: number
-  /** Whose share it counts for. */
-  account: string
-  readonly go: () => void
-}
-
 /** Room that was taken. */
 interface Kept {
   readonly turn: Turn
@@ -61,8 +55,7 @@ interface Kept {
  */
 export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>): Room => {
   const shared = new SharedBytes(size)
-  /** By account, the next one first. */
-  const waiting = new Map<string, Set<Turn>>()
+  const turns = new Turns()
   /** The oldest first, without those that were cut off. */
   const kept = new Set<Kept>()
   /** When each caller was cut off. */
@@ -72,29 +65,13 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
   let isWatched = false
   const accountOf = (caller: string): string =>
     monotonic(clock) - (blamed.get(caller) ?? -Infinity) < BLAMED_MS ? BLAMED : caller
-  const line = (turn: Turn) => {
-    waiting.set(turn.account, (waiting.get(turn.account) ?? new Set()).add(turn))
-  }
-  const leaveLine = (turn: Turn) => {
-    const turns = waiting.get(turn.account)
-    turns?.delete(turn)
-    if (turns?.size === 0) waiting.delete(turn.account)
-  }
-  /** The first of the first account that does not have its share. */
-  const findNext = (): Turn | undefined => {
-    for (const [account, [next]] of waiting) if (next !== undefined && shared.hasShare(account, next.bytes)) return next
-    return undefined
-  }
   const admit = () => {
-    for (let next = findNext(); next !== undefined; next = findNext()) {
+    for (let next = turns.next(shared); next !== undefined; next = turns.next(shared)) {
       if (!shared.hasRoom(next.bytes)) {
         if (!isWatched) detach('cutting off what keeps room from others', watchKept())
         return
       }
-      leaveLine(next)
-      // Its account comes last now.
-      const others = waiting.get(next.account)
-      if (others !== undefined && waiting.delete(next.account)) waiting.set(next.account, others)
+      turns.serve(next)
       shared.add(next.account, next.bytes)
       next.go()
     }
@@ -103,18 +80,13 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
     const now = monotonic(clock)
     for (const [other, since] of blamed) if (now - since >= BLAMED_MS) blamed.delete(other)
     blamed.set(caller, now)
-    const turns = waiting.get(caller) ?? []
-    waiting.delete(caller)
-    for (const turn of turns) {
-      turn.account = BLAMED
-      line(turn)
-    }
+    turns.move(caller, BLAMED)
   }
   /** Goes on while a turn finds no room, and none that is about to be given back. */
   const watchKept = async (): Promise<void> => {
     isWatched = true
     for (;;) {
-      const next = findNext()
+      const next = turns.next(shared)
       const [oldest] = kept
       if (next === undefined || oldest === undefined || shared.hasRoom(next.bytes, leaving)) break
       const left = oldest.since + KEPT_MS - monotonic(clock)
@@ -163,13 +135,13 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
           },
         }
         const leave = () => {
-          leaveLine(turn)
+          turns.remove(turn)
           reject(signal.reason)
           admit()
         }
         if (signal.aborted) return reject(signal.reason)
         signal.addEventListener('abort', leave, { once: true })
-        line(turn)
+        turns.add(turn)
         admit()
       }),
   }
