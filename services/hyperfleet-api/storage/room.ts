@@ -34,6 +34,8 @@ export interface Room {
    * @returns how to give it back
    */
   take(bytes: number, holder: RoomHolder): Promise<() => void>
+  /** Takes room that is there while none waits for any; else undefined. @returns how to give it back */
+  takeIfFree(bytes: number, holder: RoomHolder): (() => void) | undefined
   /** Counts what is there already, also beyond the bound. @returns how to give it back */
   takeNow(bytes: number, holder: RoomHolder): () => void
 }
@@ -142,15 +144,20 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
       admit()
     }
   }
+  const takeNow = (bytes: number, holder: RoomHolder): (() => void) => {
+    const turn: Turn = { bytes, account: accountOf(holder.caller), go: () => {} }
+    shared.add(turn.account, bytes)
+    return keep(turn, holder)
+  }
   return {
     get bytesInUse() {
       return shared.inUse
     },
-    takeNow: (bytes, holder) => {
-      const turn: Turn = { bytes, account: accountOf(holder.caller), go: () => {} }
-      shared.add(turn.account, bytes)
-      return keep(turn, holder)
-    },
+    takeNow,
+    takeIfFree: (bytes, holder) =>
+      waiting.size === 0 && shared.hasRoom(bytes) && shared.hasShare(accountOf(holder.caller), bytes)
+        ? takeNow(bytes, holder)
+        : undefined,
     take: (bytes, holder) =>
       new Promise((resolve, reject) => {
         const { signal, caller } = holder
