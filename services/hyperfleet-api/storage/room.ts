@@ -55,6 +55,20 @@ interface Kept {
   since: number
 }
 
+/** Callers that were cut off, for a while. */
+const createBlamed = (clock: Pick<Clock, 'now' | 'monotonic'>) => {
+  const times = new Map<string, number>()
+  return {
+    add: (caller: string): void => {
+      const now = monotonic(clock)
+      for (const [other, since] of times) if (now - since >= BLAMED_MS) times.delete(other)
+      times.set(caller, now)
+    },
+    accountOf: (caller: string): string =>
+      monotonic(clock) - (times.get(caller) ?? -Infinity) < BLAMED_MS ? BLAMED : caller,
+  }
+}
+
 /**
  * Callers take turns, and each is served in its own order: a large portion is not passed by small ones for ever, and a caller with many
  * keeps no other one waiting for all of them. One that has its share lets others pass. While the next turn finds no room, those are cut off
@@ -67,13 +81,11 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
   const waiting = new Map<string, Set<Turn>>()
   /** The oldest first, without those that were cut off. */
   const kept = new Set<Kept>()
-  /** When each caller was cut off. */
-  const blamed = new Map<string, number>()
+  const blamed = createBlamed(clock)
   /** Bytes of those that were cut off, until they give them back. */
   let leaving = 0
   let isWatched = false
-  const accountOf = (caller: string): string =>
-    monotonic(clock) - (blamed.get(caller) ?? -Infinity) < BLAMED_MS ? BLAMED : caller
+  const { accountOf } = blamed
   const line = (turn: Turn) => {
     waiting.set(turn.account, (waiting.get(turn.account) ?? new Set()).add(turn))
   }
@@ -102,9 +114,7 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
     }
   }
   const blame = (caller: string) => {
-    const now = monotonic(clock)
-    for (const [other, since] of blamed) if (now - since >= BLAMED_MS) blamed.delete(other)
-    blamed.set(caller, now)
+    blamed.add(caller)
     const turns = waiting.get(caller) ?? []
     waiting.delete(caller)
     for (const turn of turns) {
