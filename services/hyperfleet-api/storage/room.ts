@@ -55,6 +55,18 @@ interface Kept {
   since: number
 }
 
+/** How turns come to the line of their account, and leave it. */
+const lineUp = (waiting: Map<string, Set<Turn>>) => ({
+  line: (turn: Turn): void => {
+    waiting.set(turn.account, (waiting.get(turn.account) ?? new Set()).add(turn))
+  },
+  leaveLine: (turn: Turn): void => {
+    const turns = waiting.get(turn.account)
+    turns?.delete(turn)
+    if (turns?.size === 0) waiting.delete(turn.account)
+  },
+})
+
 /** Callers that were cut off, for a while. */
 const createBlamed = (clock: Pick<Clock, 'now' | 'monotonic'>) => {
   const times = new Map<string, number>()
@@ -86,14 +98,7 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
   let leaving = 0
   let isWatched = false
   const { accountOf } = blamed
-  const line = (turn: Turn) => {
-    waiting.set(turn.account, (waiting.get(turn.account) ?? new Set()).add(turn))
-  }
-  const leaveLine = (turn: Turn) => {
-    const turns = waiting.get(turn.account)
-    turns?.delete(turn)
-    if (turns?.size === 0) waiting.delete(turn.account)
-  }
+  const { line, leaveLine } = lineUp(waiting)
   /** The first of the first account that does not have its share. */
   const findNext = (): Turn | undefined => {
     for (const [account, [next]] of waiting) if (next !== undefined && shared.hasShare(account, next.bytes)) return next
