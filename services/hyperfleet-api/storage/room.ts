@@ -67,6 +67,40 @@ const lineUp = (waiting: Map<string, Set<Turn>>) => ({
   },
 })
 
+interface Lines {
+  line(turn: Turn): void
+  leaveLine(turn: Turn): void
+  admit(): void
+  keep(turn: Turn, holder: RoomHolder): () => void
+}
+
+/** Until there is room, or the holder leaves. */
+const waitForTurn = (
+  { bytes, account }: Pick<Turn, 'bytes' | 'account'>,
+  holder: RoomHolder,
+  { line, leaveLine, admit, keep }: Lines,
+): Promise<() => void> =>
+  new Promise((resolve, reject) => {
+    const { signal } = holder
+    const turn: Turn = {
+      bytes,
+      account,
+      go: () => {
+        signal.removeEventListener('abort', leave)
+        resolve(keep(turn, holder))
+      },
+    }
+    const leave = () => {
+      leaveLine(turn)
+      reject(signal.reason)
+      admit()
+    }
+    if (signal.aborted) return reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+    line(turn)
+    admit()
+  })
+
 /** Callers that were cut off, for a while. */
 const createBlamed = (clock: Pick<Clock, 'now' | 'monotonic'>) => {
   const times = new Map<string, number>()
@@ -174,25 +208,6 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
         ? takeNow(bytes, holder)
         : undefined,
     take: (bytes, holder) =>
-      new Promise((resolve, reject) => {
-        const { signal, caller } = holder
-        const turn: Turn = {
-          bytes,
-          account: accountOf(caller),
-          go: () => {
-            signal.removeEventListener('abort', leave)
-            resolve(keep(turn, holder))
-          },
-        }
-        const leave = () => {
-          leaveLine(turn)
-          reject(signal.reason)
-          admit()
-        }
-        if (signal.aborted) return reject(signal.reason)
-        signal.addEventListener('abort', leave, { once: true })
-        line(turn)
-        admit()
-      }),
+      waitForTurn({ bytes, account: accountOf(holder.caller) }, holder, { line, leaveLine, admit, keep }),
   }
 }
