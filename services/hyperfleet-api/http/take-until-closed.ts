@@ -5,6 +5,8 @@ import { tooManyRequests } from '../problems/too-many-requests.ts'
 import type { Room } from '../storage/room.ts'
 import { heldUntilClosed } from './held-until-closed.ts'
 
+const never = new AbortController().signal
+
 export interface RequestRoomOptions {
   readonly room: Room
   /** Tells callers apart. */
@@ -26,19 +28,26 @@ export const takeUntilClosed = async (
   response: ServerResponse,
   { room, caller, patience, isWorkedOn, full }: RequestRoomOptions,
 ): Promise<() => void> => {
+  const cutOff = () => cutOffUnless(isWorkedOn, response)
+  // Most requests: nothing of what waiting takes is made for them.
+  const free = room.takeIfFree(bytes, { signal: never, caller, cutOff })
+  if (free !== undefined) return keepUntilClosed(response, free)
   const waiting = new AbortController()
   const leave = () => waiting.abort(new Problem('tooSlow', 'the connection was closed before the request was read'))
   const timer = setTimeout(() => waiting.abort(tooManyRequests(full, 1)), patience)
   heldUntilClosed(response, leave)
-  const cutOff = () => cutOffUnless(isWorkedOn, response)
   try {
-    const giveBack = once(await room.take(bytes, { signal: waiting.signal, caller, cutOff }))
-    heldUntilClosed(response, giveBack)
-    return giveBack
+    return keepUntilClosed(response, await room.take(bytes, { signal: waiting.signal, caller, cutOff }))
   } finally {
     clearTimeout(timer)
     response.off('close', leave)
   }
+}
+
+const keepUntilClosed = (response: ServerResponse, room: () => void): (() => void) => {
+  const giveBack = once(room)
+  heldUntilClosed(response, giveBack)
+  return giveBack
 }
 
 /** Ends the connection of an answer whose caller is what it waits for. @returns whether it did */

@@ -35,6 +35,8 @@ export interface Room {
    * @returns how to give it back
    */
   take(bytes: number, holder: RoomHolder): Promise<() => void>
+  /** Takes room that is there while none waits for any; else undefined. @returns how to give it back */
+  takeIfFree(bytes: number, holder: RoomHolder): (() => void) | undefined
   /** Counts what is there already, also beyond the bound. @returns how to give it back */
   takeNow(bytes: number, holder: RoomHolder): () => void
 }
@@ -114,15 +116,20 @@ export const createRoom = (size: number, clock: Pick<Clock, 'now' | 'monotonic' 
       admit()
     }
   }
+  const takeNow = (bytes: number, holder: RoomHolder): (() => void) => {
+    const turn: Turn = { bytes, account: accountOf(holder.caller), go: () => {} }
+    shared.add(turn.account, bytes)
+    return keep(turn, holder)
+  }
   return {
     get bytesInUse() {
       return shared.inUse
     },
-    takeNow: (bytes, holder) => {
-      const turn: Turn = { bytes, account: accountOf(holder.caller), go: () => {} }
-      shared.add(turn.account, bytes)
-      return keep(turn, holder)
+    takeIfFree: (bytes, holder) => {
+      const isFree = turns.isEmpty && shared.hasShare(accountOf(holder.caller), bytes) && shared.hasRoom(bytes)
+      return isFree ? takeNow(bytes, holder) : undefined
     },
+    takeNow,
     take: (bytes, holder) =>
       new Promise((resolve, reject) => {
         const { signal, caller } = holder

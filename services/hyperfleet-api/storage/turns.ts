@@ -13,6 +13,10 @@ export class Turns {
   /** The next one first. */
   readonly #waiting = new Map<string, Set<Turn>>()
 
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0
+  }
+
   add(turn: Turn): void {
     this.#waiting.set(turn.account, (this.#waiting.get(turn.account) ?? new Set()).add(turn))
   }
