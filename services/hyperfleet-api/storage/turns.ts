@@ -8,7 +8,7 @@ export interface Turn {
   readonly go: () => void
 }
 
-/** Who waits for room, by account: accounts take turns, and each is served in its own order. */
+/** Turns that wait for room, by account: accounts take turns, and each is served in its own order. */
 export class Turns {
   /** The next one first. */
   readonly #waiting = new Map<string, Set<Turn>>()
