@@ -198,6 +198,8 @@ test('a bad flag is refused with the way to the right ones', { timeout: TIMEOUT 
 test('a cluster that is not there is a reason with a remedy', { timeout: TIMEOUT }, async () => {
   const run = await scriptOfUp('--once', '--kubeconfig=/nonexistent')
   expect(await run.exited).toBe(1)
-  expect(run.output()).toContain('an existing cluster: There is no kubeconfig /nonexistent: give one with --kubeconfig')
+  expect(run.output()).toContain(
+    'an existing cluster, as --kubeconfig or --context says: There is no kubeconfig /nonexistent: give one with',
+  )
   await expect.poll(run.left).toEqual([])
 })
