@@ -9,7 +9,7 @@ interface Kind {
 
 interface Version {
   readonly name: string
-  readonly additionalPrinterColumns?: readonly { readonly name: string }[]
+  readonly additionalPrinterColumns?: readonly { readonly name: string; readonly priority?: number }[]
   readonly subresources?: { readonly status?: object }
   readonly schema: {
     readonly openAPIV3Schema: {
@@ -42,7 +42,8 @@ const inVersions = (problem: (version: Version, kind: Kind) => string | undefine
 
 /** kubectl get says more than names. */
 export const shownInColumns: Rule = inVersions(({ additionalPrinterColumns = [] }) => {
-  const names = additionalPrinterColumns.map(({ name }) => name)
+  // Others come behind them with -o wide, as those of pods do.
+  const names = additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0).map(({ name }) => name)
   return names.length > 2 && names.at(-1) === 'Age' ? undefined : 'give it columns that say how it is, and Age last'
 })
 
